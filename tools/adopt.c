@@ -264,20 +264,17 @@ static int sync_file(const struct job *j, const char *path, struct scr_err *err)
 
 static int sum_file(struct job *j, struct scr_listed *f, struct scr_err *err)
 {
-    uint64_t size = 0;
-    uint32_t crc = 0;
+    struct scr_file_sum sum = { .told = scr_progress_add, .arg = j->what->progress };
     char *path = scr_path_join(j->p->path, f->item.name);
     int rc;
-    TRY_OUT(path ? scr_file_crc32_told(j->env, path, 0, &size, &crc, scr_progress_add,
-                                       j->what->progress, err)
-                 : scr_no_memory(err));
-    if (size != f->size)
+    TRY_OUT(path ? scr_file_sum(j->env, path, &sum, err) : scr_no_memory(err));
+    if (sum.size != f->size)
         TRY_OUT(
             scr_fail(err, SCR_E_CORRUPT, 0, "%s: it changed while it was read", path));
     TRY_OUT(sync_file(j, path, err));
-    scr_listed_set_crc(f, crc);
+    scr_listed_set_crc(f, sum.crc);
     j->out->files++;
-    j->out->bytes += size;
+    j->out->bytes += sum.size;
 out:
     free(path);
     return rc;

@@ -173,8 +173,10 @@ static int rebuild(struct scr_tool *t, const struct set *s, const char *files,
                    struct scr_err *err)
 {
     int rebuilt[SCR_EC_MAX] = { 0 }, n = 0;
-    TRY(scr_rebuild_scavenged(&t->env, s->n, s->red, files, (const char *const *)s->out,
-                              rebuilt, err));
+    const struct scr_rebuild_set left = {
+        .n = s->n, .red = s->red, .out = (const char *const *)s->out, .prefix = files
+    };
+    TRY(scr_rebuild_serial(&t->env, &left, rebuilt, err));
     for (int i = 0; i < s->n; i++) {
         n += rebuilt[i] != 0;
         if (rebuilt[i] != 0)

@@ -85,8 +85,8 @@ void scr_faults_check_file(const struct scr_env *env, const char *path,
 {
     struct scr_err why = SCR_ERR_INIT;
     struct stat st;
-    uint64_t size = is->is_packed ? is->packed.size : is->size, read_size;
-    uint32_t crc;
+    uint64_t size = is->is_packed ? is->packed.size : is->size;
+    struct scr_file_sum sum = { .told = scr_progress_add, .arg = f->progress };
     f->unsummed += !is->has_crc && !is->is_packed;
     if (scr_file_stat(env->sys, path, &st, &why) != SCR_OK)
         add_of_rank(f, rank, &why);
@@ -99,12 +99,11 @@ void scr_faults_check_file(const struct scr_env *env, const char *path,
         return;
     else if (is->is_packed)
         check_packed(env, path, is, rank, f);
-    else if (scr_file_crc32_told(env, path, 0, &read_size, &crc, scr_progress_add,
-                                 f->progress, &why) != SCR_OK)
+    else if (scr_file_sum(env, path, &sum, &why) != SCR_OK)
         add_of_rank(f, rank, &why);
-    else if (crc != is->crc)
+    else if (sum.crc != is->crc)
         scr_faults_add(f, "rank %d: %s has the CRC32 0x%08x, 0x%08x is recorded", rank,
-                       path, (unsigned)crc, (unsigned)is->crc);
+                       path, (unsigned)sum.crc, (unsigned)is->crc);
 }
 
 static void check_rank(const struct scr_env *env, const char *prefix,
@@ -179,8 +178,8 @@ static int check_place(const struct scr_redinfo *info, const char *path, int id,
 static int check_parity(const struct scr_env *env, const char *path, int id,
                         struct scr_faults *f, int *rank, struct scr_err *err)
 {
-    uint64_t header_bytes = 0, size;
-    uint32_t crc = 0, recorded = 0;
+    struct scr_file_sum sum = { .told = scr_progress_add, .arg = f->progress };
+    uint32_t recorded = 0;
     int has_crc = 0;
     struct scr_redhead h;
     int rc = scr_redhead_read(env, path, &h, err);
@@ -188,19 +187,18 @@ static int check_parity(const struct scr_env *env, const char *path, int id,
         rc = check_place(&h.info, path, id, err);
     if (rc == SCR_OK) {
         *rank = h.info.set.world[h.info.set.member];
-        header_bytes = h.bytes;
+        sum.off = h.bytes;
         has_crc = h.current->has_chunk_crc;
         recorded = h.current->chunk_crc;
     }
     scr_redhead_fini(&h);
     if (rc != SCR_OK || !has_crc || f->sizes_only)
         return rc;
-    TRY(scr_file_crc32_told(env, path, header_bytes, &size, &crc, scr_progress_add,
-                            f->progress, err));
-    if (crc != recorded)
+    TRY(scr_file_sum(env, path, &sum, err));
+    if (sum.crc != recorded)
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "%s has parity of the CRC32 0x%08x, 0x%08x is recorded", path,
-                        (unsigned)crc, (unsigned)recorded);
+                        (unsigned)sum.crc, (unsigned)recorded);
     return SCR_OK;
 }
 

@@ -244,8 +244,10 @@ static int mend_set(const struct scr_scan *s, const struct scr_scan_set *set,
     const char **red = found_files(set);
     if (red == NULL)
         return scr_no_memory(err);
-    int rc = scr_rebuild_scavenged(s->env, set->n, red, s->root,
-                                   (const char *const *)set->red, rebuilt, err);
+    const struct scr_rebuild_set left = {
+        .n = set->n, .red = red, .out = (const char *const *)set->red, .prefix = s->root
+    };
+    int rc = scr_rebuild_serial(s->env, &left, rebuilt, err);
     free(red);
     return rc;
 }
@@ -454,16 +456,11 @@ int scr_scan_can_rebuild_set(const struct scr_scan *s, const struct scr_scan_set
 {
     const struct scr_env quiet = { .sys = s->env->sys };
     const char **red = found_files(set);
-    const char **dirs = scr_calloc((size_t)set->n, sizeof *dirs);
-    int rc = red && dirs ? SCR_OK : SCR_E_NOMEM;
-    for (int i = 0; i < set->n && rc == SCR_OK; i++)
-        dirs[i] = s->root;
-    if (rc == SCR_OK)
-        rc = scr_rebuild_check(&quiet, SCR_LAYOUT_PREFIX, set->n, red, dirs, with_crc,
-                               NULL, NULL);
+    const struct scr_rebuild_set left = { .n = set->n, .red = red, .prefix = s->root };
+    int can =
+        red != NULL && scr_rebuild_check(&quiet, &left, with_crc, NULL, NULL) == SCR_OK;
     free(red);
-    free(dirs);
-    return rc == SCR_OK;
+    return can;
 }
 
 int scr_scan_can_rebuild(struct scr_scan *s, int with_crc)

@@ -61,10 +61,8 @@ struct revival {
 
 static int rebuild_all(struct scr_ctx *ctx, struct revival *r, struct scr_err *err)
 {
-    scr_hash *dset = scr_hash_new();
-    int rc = scr_restore_all(&r->protect, r->id, r->dset_dir, r->moving.map, dset,
-                             &r->rep, err);
-    scr_hash_delete(dset);
+    int rc =
+        scr_restore_all(&r->protect, r->id, r->dset_dir, r->moving.map, &r->rep, err);
     if (rc != SCR_OK || r->rep.intact)
         return rc;
     return scr_agree_all(&ctx->world,

@@ -133,21 +133,25 @@ static int *have_data(int n)
 static int encode_all(struct scr_redset *r, const char *dset_dir, int rc,
                       struct scr_stripe_stats *stats, struct scr_err *err)
 {
-    uint32_t parity_crc = 0;
     rc = scr_redset_partners_all(r, rc, err);
     int *have = have_data(r->set->n);
     if (rc == SCR_OK && have == NULL)
         rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = start_redfile(r, dset_dir, err);
-    rc = scr_redset_run_all(r, have, SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_PARITY,
-                            r->files, r->redpath, r->p->crc ? &parity_crc : NULL, rc,
-                            stats, err);
+    struct scr_redset_run run = { .have = have,
+                                  .flags =
+                                      SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_PARITY,
+                                  .files = r->files,
+                                  .redpath = r->redpath,
+                                  .want_crc = r->p->crc };
+    rc = scr_redset_run_all(r, &run, rc, err);
+    *stats = run.stats;
     free(have);
     if (rc != SCR_OK)
         return rc;
     if (r->p->crc)
-        scr_current_set_crcs(r->current, r->files, parity_crc);
+        scr_current_set_crcs(r->current, r->files, run.parity_crc);
     rc = scr_redset_partners_all(r, rc, err);
     return rc == SCR_OK ? finish_redfile(r, err) : rc;
 }

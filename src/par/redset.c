@@ -156,31 +156,39 @@ static int share_crcs_all(const struct scr_redset *r, uint32_t *mine, uint32_t *
     return SCR_OK;
 }
 
-int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
-                       struct scr_member_file *files, const char *redpath,
-                       uint32_t *crc, int rc, struct scr_stripe_stats *stats,
+int scr_redset_run_all(const struct scr_redset *r, struct scr_redset_run *run, int rc,
                        struct scr_err *err)
 {
-    struct scr_member *m = NULL;
     uint32_t *all = NULL, mine[1 + SCR_EC_MAX] = { 0 };
     size_t n = (size_t)r->set->n;
-    int started = 0, sums = r->encoding && crc != NULL && scr_geom_sums(&r->g);
-    flags |= sums || crc == NULL ? SCR_MEMBER_NO_PARITY_CRC : 0;
-    flags |= crc == NULL ? SCR_MEMBER_NO_DATA_CRC : 0;
+    int sums = r->encoding && run->want_crc && scr_geom_sums(&r->g);
+    int no_crc = SCR_MEMBER_NO_DATA_CRC | SCR_MEMBER_NO_PARITY_CRC;
+    struct scr_stripe s = {
+        .set = r->set, .g = &r->g, .have = run->have, .buf_max = r->p->mpi_buf
+    };
+    const struct scr_member_def def = { .g = &r->g,
+                                        .me = r->set->me,
+                                        .flags = run->flags |
+                                                 (!run->want_crc ? no_crc
+                                                  : sums ? SCR_MEMBER_NO_PARITY_CRC
+                                                         : 0),
+                                        .files = run->files,
+                                        .nfiles = r->nfiles,
+                                        .redpath = run->redpath,
+                                        .header_bytes = r->header_bytes };
     if (rc == SCR_OK)
-        rc = scr_member_open(r->p->env, &r->g, r->set->me, flags, files, r->nfiles,
-                             redpath, r->header_bytes, &m, err);
+        rc = scr_member_open(r->p->env, &def, &s.m, err);
     if (rc == SCR_OK && sums && (all = scr_calloc(n * (n + 1), sizeof *all)) == NULL)
         rc = scr_no_memory(err);
-    rc = scr_stripe_run_all(r->set, &r->g, have, m, rc, r->p->mpi_buf, &started, stats,
-                            err);
-    if (rc == SCR_OK && crc != NULL)
-        rc = scr_member_finish(m, files, crc, err);
+    rc = scr_stripe_run_all(&s, rc, err);
+    run->stats = s.stats;
+    if (rc == SCR_OK && run->want_crc)
+        rc = scr_member_finish(s.m, run->files, &run->parity_crc, err);
     if (rc == SCR_OK && sums)
-        scr_member_row_crcs(m, &mine[1]);
-    rc = scr_first(rc, scr_member_close(m, err));
-    rc = started && sums ? share_crcs_all(r, mine, all, crc, rc, err)
-                         : scr_set_agree_all(r->set, rc, err);
+        scr_member_row_crcs(s.m, &mine[1]);
+    rc = scr_first(rc, scr_member_close(s.m, err));
+    rc = s.started && sums ? share_crcs_all(r, mine, all, &run->parity_crc, rc, err)
+                           : scr_set_agree_all(r->set, rc, err);
     free(all);
     return rc;
 }

@@ -6,7 +6,7 @@
  *     … current, files …
  *     rc = scr_redset_geom_all(&r, scheme, k, rc, err);
  *     rc = scr_redset_partners_all(&r, rc, err);
- *     rc = scr_redset_run_all(&r, have, flags, files, redpath, rc, err);
+ *     rc = scr_redset_run_all(&r, &run, rc, err);
  *     scr_redset_fini(&r);
  *
  * The _all calls are collective over the set and take the code of the local work so
@@ -64,13 +64,21 @@ int scr_redset_header(const struct scr_redset *r, struct scr_str *s,
 int scr_redset_header_size(const struct scr_redset *r, uint64_t *n,
                            struct scr_err *err);
 
-/* Opens this member (flags of red/member.h; files and redpath may be temporaries), runs
- * the plans for have[], and closes. With crc != NULL the CRCs of the files, and the
- * parity's into *crc, are computed on the way. The result is agreed: no member records
- * what another could not read or write. */
-int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
-                       struct scr_member_file *files, const char *redpath,
-                       uint32_t *crc, int rc, struct scr_stripe_stats *stats,
+/* What this member runs the plans for, and with what. */
+struct scr_redset_run {
+    const int *have;
+    int flags;                     /* of red/member.h */
+    struct scr_member_file *files; /* may be temporaries, as redpath */
+    const char *redpath;
+    int want_crc; /* the CRCs of the files, and the parity's, on the way */
+    /* out: */
+    uint32_t parity_crc;
+    struct scr_stripe_stats stats;
+};
+
+/* Opens this member, runs the plans for have[], and closes. The result is agreed: no
+ * member records what another could not read or write. */
+int scr_redset_run_all(const struct scr_redset *r, struct scr_redset_run *run, int rc,
                        struct scr_err *err);
 
 /* Names of the keys of REDDESC: {TYPE, FAILURES, SET_ID, RANKS, GROUP/{RANKS,

@@ -162,9 +162,13 @@ static int mend_set(struct scr_regrouping *g, const struct scr_judged *set,
     int rebuilt[SCR_EC_MAX] = { 0 };
     int rc = name_paths(g, set, &p, err);
     if (rc == SCR_OK)
-        rc = scr_rebuild_serial(&env, p.n, (const char *const *)p.red,
-                                (const char *const *)p.dir, (const char *const *)p.out,
-                                rebuilt, err);
+        rc = scr_rebuild_serial(
+            &env,
+            &(struct scr_rebuild_set){ .n = p.n,
+                                       .red = (const char *const *)p.red,
+                                       .dir = (const char *const *)p.dir,
+                                       .out = (const char *const *)p.out },
+            rebuilt, err);
     for (int i = 0; i < p.n && rc == SCR_OK; i++) {
         if (!(rebuilt[i] & SCR_HAVE_DATA))
             continue;

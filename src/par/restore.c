@@ -28,18 +28,11 @@ static void report_all(const struct scr_restoring *s, struct scr_restore_report 
     rep->bytes = sum[BYTES];
 }
 
-static int share_dataset(const struct scr_current *c, scr_hash *dset,
-                         struct scr_err *err)
-{
-    return scr_hash_merge(dset, c->dset) == SCR_OK ? SCR_OK : scr_no_memory(err);
-}
-
-static int enter(struct scr_restoring *s, scr_hash *dset, struct scr_err *err)
+static int enter(struct scr_restoring *s, struct scr_err *err)
 {
     if (s->have[s->set.me] & SCR_HAVE_PARITY)
         s->r.header_bytes = s->head.bytes;
-    TRY(scr_redset_enter(&s->r, s->map, err));
-    return share_dataset(s->r.current, dset, err);
+    return scr_redset_enter(&s->r, s->map, err);
 }
 
 /* A number that is another for another description of a set, at odds of one in 2^64. */
@@ -62,18 +55,14 @@ static uint64_t share_of(const struct scr_redinfo *info)
 
 /* Agrees on rc. Where every rank has found that it lacks nothing, and the members of
  * each set agree about it, no rank has to learn who is in which. */
-static int look_alone_all(struct scr_restoring *s, scr_hash *dset, int *intact, int rc,
+static int look_alone_all(struct scr_restoring *s, int *intact, int rc,
                           struct scr_err *err)
 {
     int has_all = rc == SCR_OK && s->p->whole && scr_restore_has_all(s);
-    if (has_all)
-        rc = share_dataset(s->head.current, dset, err);
     struct scr_vote v = { .least = { has_all },
                           .sum = { has_all ? share_of(&s->head.info) : 0 } };
     rc = scr_vote_all(s->p->world, rc, &v, err);
     *intact = rc == SCR_OK && v.least[0] && v.sum[0] == 0;
-    if (!*intact)
-        scr_hash_unset_all(dset);
     return rc;
 }
 
@@ -90,7 +79,7 @@ static void restore_fini(struct scr_restoring *s)
 }
 
 int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
-                    scr_filemap *map, scr_hash *dset, struct scr_restore_report *rep,
+                    scr_filemap *map, struct scr_restore_report *rep,
                     struct scr_err *err)
 {
     struct scr_restoring s = { .p = p, .dset_dir = dset_dir, .map = map };
@@ -100,7 +89,7 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
     rep = rep != NULL ? rep : &unwanted;
     memset(rep, 0, sizeof *rep);
     int rc = scr_redset_init(&s.r, p, &s.set, id, dset_dir, err);
-    rc = look_alone_all(&s, dset, &rep->intact, rc, err);
+    rc = look_alone_all(&s, &rep->intact, rc, err);
     if (rc != SCR_OK || rep->intact)
         goto out;
     TRY_OUT(scr_restore_find_set_all(&s, err));
@@ -113,7 +102,7 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
     if (rc != SCR_OK)
         goto out;
     report_all(&s, rep);
-    rc = scr_agree_all(p->world, enter(&s, dset, err), err);
+    rc = scr_agree_all(p->world, enter(&s, err), err);
 out:
     restore_fini(&s);
     return rc;

@@ -139,19 +139,21 @@ static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
 static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
 {
     int flags = 0, have = s->have[s->set.me];
-    uint32_t parity_crc = 0;
     int rc = scr_redset_partners_all(&s->r, SCR_OK, err);
     struct scr_member_file *sources = files_to_read(s);
     if (rc == SCR_OK && sources == NULL)
         rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = prepare(s, &flags, err);
-    struct scr_member_file *files = have & SCR_HAVE_DATA ? sources : s->tmp;
-    const char *redpath = have & SCR_HAVE_PARITY ? s->r.redpath : s->tmpred;
-    uint32_t *crc = have == SCR_HAVE_ALL && !s->has_crc ? NULL : &parity_crc;
-    rc = scr_redset_run_all(&s->r, s->have, flags, files, redpath, crc, rc, NULL, err);
-    if (rc == SCR_OK && crc != NULL)
-        rc = check_crcs(s, files, parity_crc, err);
+    struct scr_redset_run run = { .have = s->have,
+                                  .flags = flags,
+                                  .files = have & SCR_HAVE_DATA ? sources : s->tmp,
+                                  .redpath =
+                                      have & SCR_HAVE_PARITY ? s->r.redpath : s->tmpred,
+                                  .want_crc = have != SCR_HAVE_ALL || s->has_crc };
+    rc = scr_redset_run_all(&s->r, &run, rc, err);
+    if (rc == SCR_OK && run.want_crc)
+        rc = check_crcs(s, run.files, run.parity_crc, err);
     free(sources);
     rc = rc == SCR_OK ? finish_temporaries(s, err) : rc;
     return scr_set_agree_all(&s->set, rc, err);

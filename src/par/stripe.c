@@ -139,19 +139,17 @@ static int add_job(struct engine *e, struct scr_plan *plan)
     return SCR_OK;
 }
 
-/* Adds the symbols of mine among n to a list. */
+/* Adds a symbol to a list, if it is mine. */
 static int add_mine(struct engine *e, const struct scr_plan *plan,
-                    const struct scr_sym *sym, int n, int tag, struct transfer **list,
+                    const struct scr_sym *sym, int tag, struct transfer **list,
                     size_t *nlist)
 {
-    for (int i = 0; i < n; i++) {
-        if (sym[i].member != e->set->me)
-            continue;
-        struct transfer *x = grow((void **)list, nlist, sizeof *x);
-        if (x == NULL)
-            return SCR_E_NOMEM;
-        transfer_init(x, &sym[i], plan->len, plan->coder, tag + plan->row);
-    }
+    if (sym->member != e->set->me)
+        return SCR_OK;
+    struct transfer *x = grow((void **)list, nlist, sizeof *x);
+    if (x == NULL)
+        return SCR_E_NOMEM;
+    transfer_init(x, sym, plan->len, plan->coder, tag + plan->row);
     return SCR_OK;
 }
 
@@ -159,8 +157,11 @@ static int add_row(struct engine *e, struct scr_plan *plan)
 {
     if (plan->coder == e->set->me)
         return add_job(e, plan);
-    TRY(add_mine(e, plan, plan->src, plan->nsrc, TAG_LEND, &e->lend, &e->nlend));
-    return add_mine(e, plan, plan->dst, plan->ndst, TAG_HOME, &e->get, &e->nget);
+    for (int i = 0; i < plan->nsrc; i++)
+        TRY(add_mine(e, plan, &plan->src[i], TAG_LEND, &e->lend, &e->nlend));
+    for (int i = 0; i < plan->ndst; i++)
+        TRY(add_mine(e, plan, &plan->dst[i], TAG_HOME, &e->get, &e->nget));
+    return SCR_OK;
 }
 
 static int is_source(const struct scr_plan *plan, const struct scr_sym *sym)
@@ -530,26 +531,21 @@ static int agree_slice_all(struct engine *e, int rc)
     return e->slice > 0;
 }
 
-int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
-                       const int *have, struct scr_member *m, int rc_in, size_t buf_max,
-                       int *started, struct scr_stripe_stats *stats,
-                       struct scr_err *err)
+int scr_stripe_run_all(struct scr_stripe *s, int rc, struct scr_err *err)
 {
-    struct engine e = { .set = set, .m = m, .err = err };
-    int rc = rc_in;
+    struct engine e = { .set = s->set, .m = s->m, .err = err };
     if (rc == SCR_OK)
-        rc = make_lists(&e, g, have);
+        rc = make_lists(&e, s->g, s->have);
     if (rc == SCR_OK)
-        rc = make_buffers(&e, scr_geom_max_rowlen(g), buf_max);
-    *started = agree_slice_all(&e, rc);
-    if (*started) {
+        rc = make_buffers(&e, scr_geom_max_rowlen(s->g), s->buf_max);
+    s->started = agree_slice_all(&e, rc);
+    if (s->started) {
         run_lists(&e);
         rc = e.rc;
     } else {
-        rc = scr_set_agree_all(set, rc, err);
+        rc = scr_set_agree_all(s->set, rc, err);
     }
-    if (stats != NULL)
-        *stats = e.stats;
+    s->stats = e.stats;
     engine_fini(&e);
     return rc;
 }

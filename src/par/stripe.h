@@ -24,14 +24,22 @@ struct scr_stripe_stats {
     uint64_t sent, received; /* bytes of chunk data through MPI, this rank */
 };
 
-/* Collective over set. have[0…n) equal on all members. m: this member, opened for what
- * the plans need of it; NULL if opening failed locally (rc_in says why) — the rank
- * still takes part. buf_max bounds each message. *started, the same everywhere: 0: a
- * rank could not take part, the code is agreed; 1: each has the code of what it did, to
- * be agreed on. */
-int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
-                       const int *have, struct scr_member *m, int rc_in, size_t buf_max,
-                       int *started, struct scr_stripe_stats *stats,
-                       struct scr_err *err);
+/* A run of the plans. */
+struct scr_stripe {
+    const struct scr_set *set;
+    const struct scr_geom *g;
+    const int *have; /* of each member; equal on all of them */
+    struct scr_member
+        *m;         /* this one, opened for what the plans need of it; NULL if that
+                             failed here: the rank still takes part */
+    size_t buf_max; /* bounds each message */
+    /* out: */
+    int started; /* the same everywhere: 0: a rank could not take part, the code is
+                    agreed; 1: each has the code of what it did, to be agreed on */
+    struct scr_stripe_stats stats;
+};
+
+/* Collective over the set. rc: what this rank found before. */
+int scr_stripe_run_all(struct scr_stripe *s, int rc, struct scr_err *err);
 
 #endif

@@ -189,42 +189,37 @@ static int open_parity(struct scr_member *m, struct scr_err *err)
     return SCR_OK;
 }
 
-static int open_all(struct scr_member *m, const struct scr_member_file *files,
-                    size_t nfiles, const char *redpath, struct scr_err *err)
-{
-    int rc = copy_files(m, files, nfiles, err);
-    if (rc != SCR_OK)
-        return rc;
-    m->redpath = scr_strdup(redpath);
-    if (!cut_all(m) || (redpath != NULL && m->redpath == NULL))
-        return scr_no_memory(err);
-    if ((m->flags & PARITY_FLAGS) != 0 && redpath == NULL)
-        return scr_fail(err, SCR_E_ARG, 0, "member %d: no redundancy file", m->me);
-    if ((m->flags & DATA_FLAGS) != 0)
-        rc = open_data(m, err);
-    if (rc == SCR_OK && (m->flags & PARITY_FLAGS) != 0)
-        rc = open_parity(m, err);
-    return rc;
-}
-
-int scr_member_open(const struct scr_env *env, const struct scr_geom *g, int me,
-                    int flags, const struct scr_member_file *files, size_t nfiles,
-                    const char *redpath, uint64_t header_bytes, struct scr_member **out,
+static int open_all(struct scr_member *m, const struct scr_member_def *def,
                     struct scr_err *err)
 {
+    TRY(copy_files(m, def->files, def->nfiles, err));
+    m->redpath = scr_strdup(def->redpath);
+    if (!cut_all(m) || (def->redpath != NULL && m->redpath == NULL))
+        return scr_no_memory(err);
+    if ((m->flags & PARITY_FLAGS) != 0 && def->redpath == NULL)
+        return scr_fail(err, SCR_E_ARG, 0, "member %d: no redundancy file", m->me);
+    if ((m->flags & DATA_FLAGS) != 0)
+        TRY(open_data(m, err));
+    return (m->flags & PARITY_FLAGS) != 0 ? open_parity(m, err) : SCR_OK;
+}
+
+int scr_member_open(const struct scr_env *env, const struct scr_member_def *def,
+                    struct scr_member **out, struct scr_err *err)
+{
     *out = NULL;
-    if (me < 0 || me >= g->n)
-        return scr_fail(err, SCR_E_ARG, 0, "member %d of a set of %d", me, g->n);
+    if (def->me < 0 || def->me >= def->g->n)
+        return scr_fail(err, SCR_E_ARG, 0, "member %d of a set of %d", def->me,
+                        def->g->n);
     struct scr_member *m = scr_calloc(1, sizeof *m);
     if (m == NULL)
         return scr_no_memory(err);
     m->env = env;
-    m->g = g;
-    m->me = me;
-    m->flags = flags;
-    m->header_bytes = header_bytes;
+    m->g = def->g;
+    m->me = def->me;
+    m->flags = def->flags;
+    m->header_bytes = def->header_bytes;
     m->redfd = -1;
-    int rc = open_all(m, files, nfiles, redpath, err);
+    int rc = open_all(m, def, err);
     if (rc != SCR_OK)
         (void)scr_member_close(m, NULL); /* the first error counts */
     else
@@ -236,24 +231,29 @@ int scr_member_open(const struct scr_env *env, const struct scr_geom *g, int me,
 
 enum direction { READ, WRITE };
 
-static int move(struct scr_member *m, enum direction dir, int fd, const char *path,
-                char *buf, size_t n, uint64_t off, struct scr_err *err)
-{
-    if (dir == READ)
-        return scr_pread_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
-    return scr_pwrite_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
-}
+/* Bytes on their way. */
+struct span {
+    enum direction dir;
+    int is_parity;
+    uint64_t off; /* in the logical file, or in the parity bytes */
+    char *buf;
+    size_t n;
+};
 
-static int move_bytes(struct scr_member *m, enum direction dir, const struct piece *p,
-                      int is_parity, uint64_t off, char *buf, size_t n,
+static int move_bytes(struct scr_member *m, const struct piece *p, const struct span *s,
                       struct scr_err *err)
 {
-    if (is_parity)
-        return move(m, dir, m->redfd, m->redpath, buf, n, m->header_bytes + off, err);
-    int fd;
-    const char *path = m->files[p->file].path;
-    TRY(scr_fdcache_get(&m->fds, p->file, path, &fd, err));
-    return move(m, dir, fd, path, buf, n, off - m->start[p->file], err);
+    const struct scr_sys *sys = m->env->sys;
+    const char *path = m->redpath;
+    off_t off = (off_t)(m->header_bytes + s->off);
+    int fd = m->redfd;
+    if (!s->is_parity) {
+        path = m->files[p->file].path;
+        off = (off_t)(s->off - m->start[p->file]);
+        TRY(scr_fdcache_get(&m->fds, p->file, path, &fd, err));
+    }
+    return s->dir == READ ? scr_pread_all(sys, fd, s->buf, s->n, off, path, err)
+                          : scr_pwrite_all(sys, fd, s->buf, s->n, off, path, err);
 }
 
 static int keeps_crc(const struct scr_member *m, int is_parity)
@@ -262,14 +262,13 @@ static int keeps_crc(const struct scr_member *m, int is_parity)
     return (m->flags & skip) == 0;
 }
 
-/* n bytes at off, all of piece p. */
-static int move_piece(struct scr_member *m, enum direction dir, struct piece *p,
-                      int is_parity, uint64_t off, char *buf, size_t n,
+/* All of s is in piece p. */
+static int move_piece(struct scr_member *m, struct piece *p, const struct span *s,
                       struct scr_err *err)
 {
-    TRY(move_bytes(m, dir, p, is_parity, off, buf, n, err));
-    if (keeps_crc(m, is_parity))
-        note(p, off, buf, n);
+    TRY(move_bytes(m, p, s, err));
+    if (keeps_crc(m, s->is_parity))
+        note(p, s->off, s->buf, s->n);
     return SCR_OK;
 }
 
@@ -280,70 +279,70 @@ static int is_zero(const char *p, size_t n)
 
 /* What lies past the end of the logical file reads as zeros and may only be written so.
  */
-static int move_padding(const struct scr_member *m, enum direction dir, char *buf,
-                        size_t n, struct scr_err *err)
+static int move_padding(const struct scr_member *m, const struct span *s,
+                        struct scr_err *err)
 {
-    if (dir == READ)
-        memset(buf, 0, n);
-    else if (!is_zero(buf, n))
+    if (s->dir == READ)
+        memset(s->buf, 0, s->n);
+    else if (!is_zero(s->buf, s->n))
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "files of member %d: rebuilt bytes past their end are not zero",
                         m->me);
     return SCR_OK;
 }
 
-static int check_symbol(const struct scr_member *m, enum direction dir,
-                        const struct scr_sym *sym, uint64_t at, size_t n,
-                        struct scr_err *err)
+static int check_symbol(const struct scr_member *m, const struct scr_sym *sym,
+                        const struct span *s, struct scr_err *err)
 {
     static const int needed[2][2] = {
         { DATA_FLAGS, PARITY_FLAGS },
         { SCR_MEMBER_WRITE_DATA, SCR_MEMBER_WRITE_PARITY },
     };
     uint64_t len = scr_geom_max_rowlen(m->g);
-    uint64_t end = sym->off + at + n;
+    uint64_t at = s->off - sym->off, end = s->off + s->n;
     if (sym->member != m->me ||
-        (m->flags & needed[dir != READ][sym->is_parity != 0]) == 0)
+        (m->flags & needed[s->dir != READ][sym->is_parity != 0]) == 0)
         return scr_fail(err, SCR_E_ARG, 0,
                         "member %d: not opened for this symbol of member %d", m->me,
                         sym->member);
-    if (at > len || n > len - at ||
+    if (at > len || s->n > len - at ||
         (sym->is_parity && end > scr_geom_parity_bytes(m->g, m->me)))
         return scr_fail(err, SCR_E_RANGE, 0, "member %d: bytes past the symbol's end",
                         m->me);
     return SCR_OK;
 }
 
-static int transfer(struct scr_member *m, enum direction dir, const struct scr_sym *sym,
-                    uint64_t at, char *buf, size_t n, struct scr_err *err)
+static int transfer(struct scr_member *m, const struct scr_sym *sym, struct span s,
+                    struct scr_err *err)
 {
-    struct pieces *pieces = sym->is_parity ? &m->parity : &m->data;
-    uint64_t off = sym->off + at;
-    int rc = check_symbol(m, dir, sym, at, n, err);
-    while (rc == SCR_OK && n > 0) {
-        struct piece *p = find_piece(pieces, off);
+    TRY(check_symbol(m, sym, &s, err));
+    for (size_t left = s.n; left > 0; left -= s.n) {
+        struct piece *p = find_piece(s.is_parity ? &m->parity : &m->data, s.off);
+        s.n = left;
         if (p == NULL)
-            return move_padding(m, dir, buf, n, err);
-        uint64_t left = p->off + p->len - off;
-        size_t len = left < n ? (size_t)left : n;
-        rc = move_piece(m, dir, p, sym->is_parity, off, buf, len, err);
-        off += len;
-        buf += len;
-        n -= len;
+            return move_padding(m, &s, err);
+        if (p->off + p->len - s.off < left)
+            s.n = (size_t)(p->off + p->len - s.off);
+        TRY(move_piece(m, p, &s, err));
+        s.off += s.n;
+        s.buf += s.n;
     }
-    return rc;
+    return SCR_OK;
 }
 
 int scr_member_read(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
                     void *buf, size_t n, struct scr_err *err)
 {
-    return transfer(m, READ, sym, at, buf, n, err);
+    const struct span s = { READ, sym->is_parity, sym->off + at, buf, n };
+    return transfer(m, sym, s, err);
 }
 
 int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
                      const void *buf, size_t n, struct scr_err *err)
 {
-    return transfer(m, WRITE, sym, at, (char *)buf, n, err); /* only read from */
+    const struct span s = { WRITE, sym->is_parity, sym->off + at,
+                            (char *)buf /* only read from */, n };
+    return transfer(m, sym, s, err);
 }
 
 /* --- CRCs --- */
@@ -358,7 +357,8 @@ static int read_slice(struct scr_member *m, struct piece *p, int is_parity,
 {
     if (m->slice == NULL && (m->slice = malloc(SLICE)) == NULL)
         return scr_no_memory(err);
-    return move_piece(m, READ, p, is_parity, off, m->slice, n, err);
+    const struct span s = { READ, is_parity, off, m->slice, n };
+    return move_piece(m, p, &s, err);
 }
 
 /* Reads a piece of which not every byte passed in order. */
@@ -439,23 +439,22 @@ int scr_member_close(struct scr_member *m, struct scr_err *err)
 
 /* --- whole files --- */
 
-static int crc_of(const struct scr_env *env, int fd, const char *path, uint64_t off,
-                  uint64_t size, uint32_t *crc, scr_told told, void *arg,
-                  struct scr_err *err)
+static int crc_of(const struct scr_env *env, int fd, const char *path,
+                  struct scr_file_sum *sum, struct scr_err *err)
 {
-    size_t cap = size < SLICE ? (size_t)size : SLICE;
+    size_t cap = sum->size < SLICE ? (size_t)sum->size : SLICE;
     char *buf = malloc(cap > 0 ? cap : 1);
     if (buf == NULL)
         return scr_no_memory(err);
     int rc = SCR_OK;
-    *crc = 0;
-    for (uint64_t at = 0; rc == SCR_OK && at < size; at += cap) {
-        size_t n = size - at < cap ? (size_t)(size - at) : cap;
-        rc = scr_pread_all(env->sys, fd, buf, n, (off_t)(off + at), path, err);
+    sum->crc = 0;
+    for (uint64_t at = 0; rc == SCR_OK && at < sum->size; at += cap) {
+        size_t n = sum->size - at < cap ? (size_t)(sum->size - at) : cap;
+        rc = scr_pread_all(env->sys, fd, buf, n, (off_t)(sum->off + at), path, err);
         if (rc == SCR_OK)
-            *crc = scr_crc32(*crc, buf, n);
-        if (rc == SCR_OK && told != NULL)
-            told(arg, n);
+            sum->crc = scr_crc32(sum->crc, buf, n);
+        if (rc == SCR_OK && sum->told != NULL)
+            sum->told(sum->arg, n);
     }
     free(buf);
     return rc;
@@ -464,7 +463,11 @@ static int crc_of(const struct scr_env *env, int fd, const char *path, uint64_t 
 int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off,
                    uint64_t *size, uint32_t *crc, struct scr_err *err)
 {
-    return scr_file_crc32_told(env, path, off, size, crc, NULL, NULL, err);
+    struct scr_file_sum sum = { .off = off };
+    int rc = scr_file_sum(env, path, &sum, err);
+    *size = sum.size;
+    *crc = sum.crc;
+    return rc;
 }
 
 /* Opens a regular file, and nothing else: no link, and no pipe is waited for. */
@@ -485,19 +488,18 @@ static int open_regular(const struct scr_env *env, const char *path, int *fd,
     return rc;
 }
 
-int scr_file_crc32_told(const struct scr_env *env, const char *path, uint64_t off,
-                        uint64_t *size, uint32_t *crc, scr_told told, void *arg,
-                        struct scr_err *err)
+int scr_file_sum(const struct scr_env *env, const char *path, struct scr_file_sum *sum,
+                 struct scr_err *err)
 {
     struct stat st;
     int fd = -1, rc = open_regular(env, path, &fd, &st, err);
     if (rc != SCR_OK)
         return rc;
-    if (off > (uint64_t)st.st_size)
+    if (sum->off > (uint64_t)st.st_size)
         rc = scr_fail(err, SCR_E_MISSING, 0, "read %s: ends at byte %lld", path,
                       (long long)st.st_size);
-    *size = rc == SCR_OK ? (uint64_t)st.st_size - off : 0;
+    sum->size = rc == SCR_OK ? (uint64_t)st.st_size - sum->off : 0;
     if (rc == SCR_OK)
-        rc = crc_of(env, fd, path, off, *size, crc, told, arg, err);
+        rc = crc_of(env, fd, path, sum, err);
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }

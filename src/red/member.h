@@ -29,17 +29,24 @@ enum {
     SCR_MEMBER_NO_PARITY_CRC = 32
 };
 
-/* Opens member `me` of g (borrowed, as env, until the close). files (order = logical
- * order) are copied; their sizes add up to g->len[me], else SCR_E_ARG. redpath is its
- * redundancy file, whose parity starts at header_bytes (may be NULL when no PARITY flag
- * is set). Files opened for writing are created 0600 if absent and cut to their size;
+/* A member, to be opened. */
+struct scr_member_def {
+    const struct scr_geom *g; /* borrowed until the close */
+    int me;                   /* of g */
+    int flags;
+    const struct scr_member_file *files; /* in logical order; copied; their sizes add up
+                                            to g->len[me], else SCR_E_ARG */
+    size_t nfiles;
+    const char *redpath;   /* its redundancy file; may be NULL without a PARITY flag */
+    uint64_t header_bytes; /* where parity starts in that */
+};
+
+/* Opens a member; env is borrowed until the close. Files opened for writing are created 0600 if absent and cut to their size;
  * READ needs regular files of exactly their size: SCR_E_NOENT, SCR_E_MISSING (short),
  * SCR_E_CORRUPT (long), SCR_E_UNSAFE (no regular file). Any number of files: few are
  * open at a time. One thread at a time. */
-int scr_member_open(const struct scr_env *env, const struct scr_geom *g, int me,
-                    int flags, const struct scr_member_file *files, size_t nfiles,
-                    const char *redpath, uint64_t header_bytes, struct scr_member **out,
-                    struct scr_err *err);
+int scr_member_open(const struct scr_env *env, const struct scr_member_def *def,
+                    struct scr_member **out, struct scr_err *err);
 
 /* n bytes of symbol sym (which must be this member's) from byte `at` of it on. Reading
  * past the end of the logical file gives zeros; writing there drops bytes (they must be
@@ -69,10 +76,15 @@ int scr_member_close(struct scr_member *m, struct scr_err *err);
  * read. Symbolic links are not followed. */
 int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off,
                    uint64_t *size, uint32_t *crc, struct scr_err *err);
-/* The same; told (may be NULL) is called with the bytes of each slice: for progress. */
-typedef void (*scr_told)(void *arg, size_t n);
-int scr_file_crc32_told(const struct scr_env *env, const char *path, uint64_t off,
-                        uint64_t *size, uint32_t *crc, scr_told told, void *arg,
-                        struct scr_err *err);
+/* The same of off, into size and crc; told (may be NULL) is called with the bytes of
+ * each slice: for progress. */
+struct scr_file_sum {
+    uint64_t off, size;
+    uint32_t crc;
+    void (*told)(void *arg, size_t n);
+    void *arg;
+};
+int scr_file_sum(const struct scr_env *env, const char *path, struct scr_file_sum *sum,
+                 struct scr_err *err);
 
 #endif

@@ -32,12 +32,9 @@ struct part {
 
 struct rebuild {
     const struct scr_env *env;
-    enum scr_layout layout;
+    const struct scr_rebuild_set *set;
     enum { MEND, LOOK, GLANCE } what; /* LOOK: nothing is written; GLANCE: nor read */
     int n;
-    const char *const *redfiles;
-    const char *const *dirs;
-    const char *const *redout;
     const struct scr_redinfo *info; /* of the first good header; NULL: none so far */
     struct part *part;              /* n of them */
     struct scr_geom g;
@@ -56,10 +53,10 @@ static int read_header(struct rebuild *r, int i, struct scr_err *err)
 {
     struct part *p = &r->part[i];
     const struct scr_redinfo *info = &p->head.info;
-    int rc = scr_redhead_read(r->env, r->redfiles[i], &p->head, err);
+    int rc = scr_redhead_read(r->env, r->set->red[i], &p->head, err);
     if (rc == SCR_OK && (info->set.n != r->n || info->set.member != i)) {
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: member %d of %d, not %d of %d",
-                      r->redfiles[i], info->set.member + 1, info->set.n, i + 1, r->n);
+                      r->set->red[i], info->set.member + 1, info->set.n, i + 1, r->n);
         scr_redhead_fini(&p->head);
     }
     p->header_bytes = p->head.bytes;
@@ -92,13 +89,13 @@ static int load_header(struct rebuild *r, int i, struct scr_err *err)
         return SCR_OK;
     return scr_fail(err, SCR_E_CORRUPT, 0,
                     "%s: belongs to another set or dataset than the others",
-                    r->redfiles[i]);
+                    r->set->red[i]);
 }
 
 static int load_headers(struct rebuild *r, struct scr_err *err)
 {
     for (int i = 0; i < r->n; i++) {
-        int rc = r->redfiles[i] != NULL ? load_header(r, i, err) : SCR_OK;
+        int rc = r->set->red[i] != NULL ? load_header(r, i, err) : SCR_OK;
         if (rc != SCR_OK)
             return rc;
     }
@@ -137,12 +134,21 @@ static int find_current(struct rebuild *r, int i, struct scr_err *err)
                     r->info->set.world[i]);
 }
 
+static const char *dir_of(const struct rebuild *r, int i)
+{
+    static const char nowhere[] = "/dev/null"; /* no file lies below it */
+    const char *dir = r->set->prefix ? r->set->prefix : r->set->dir[i];
+    return dir ? dir : nowhere;
+}
+
 static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *err)
 {
     struct part *p = &r->part[i];
     TRY(find_current(r, i, err));
-    TRY(scr_redfile_files_at(p->current, r->dirs[i], r->layout, &p->files, &p->nfiles,
-                             &p->has_crc, err));
+    enum scr_layout layout = r->set->prefix ? SCR_LAYOUT_PREFIX : SCR_LAYOUT_CACHE;
+    TRY(scr_redfile_files_at(p->current, dir_of(r, i), layout, &p->files, &p->has_crc,
+                             err));
+    p->nfiles = p->current->files.n;
     for (size_t f = 0; f < p->nfiles; f++)
         *len += p->files[f].size;
     p->good = scr_calloc(p->nfiles, sizeof *p->good);
@@ -217,7 +223,7 @@ static int check_parity(const struct rebuild *r, int i, struct scr_err *err)
     if (c == NULL)
         return SCR_OK;
     int rc =
-        check_bytes(r, r->redfiles[i], p->header_bytes, scr_geom_parity_bytes(&r->g, i),
+        check_bytes(r, r->set->red[i], p->header_bytes, scr_geom_parity_bytes(&r->g, i),
                     c->has_chunk_crc ? &c->chunk_crc : NULL, &why);
     if (rc == SCR_E_NOMEM)
         return scr_fail(err, rc, 0, "%s", why.text);
@@ -270,7 +276,7 @@ static int check_tolerance(struct rebuild *r, int *lost, struct scr_err *err)
     *lost = 0;
     for (int i = 0; i < r->n; i++) {
         struct part *p = &r->part[i];
-        p->redout = r->redout && r->redout[i] ? r->redout[i] : r->redfiles[i];
+        p->redout = r->set->out && r->set->out[i] ? r->set->out[i] : r->set->red[i];
         *lost |= p->have != SCR_HAVE_ALL;
         if (!(p->have & SCR_HAVE_PARITY) && p->redout == NULL && r->what == MEND)
             return scr_fail(err, SCR_E_ARG, 0,
@@ -299,7 +305,7 @@ static char *tmp_name(const struct rebuild *r, int i, const char *path, long fil
 static int make_parent(const struct rebuild *r, const char *path, const char *below,
                        struct scr_err *err)
 {
-    mode_t mode = r->layout == SCR_LAYOUT_PREFIX ? 0777 : 0700; /* less the umask */
+    mode_t mode = r->set->prefix ? 0777 : 0700; /* less the umask */
     struct scr_err why = SCR_ERR_INIT;
     char *dir = scr_path_dir(path);
     if (dir == NULL)
@@ -316,14 +322,14 @@ static int make_parent(const struct rebuild *r, const char *path, const char *be
 static int name_files(struct rebuild *r, int i, struct scr_err *err)
 {
     struct part *p = &r->part[i];
-    const char *below = r->layout == SCR_LAYOUT_PREFIX ? r->dirs[i] : NULL;
     int rc = SCR_OK;
     p->tmp = scr_calloc(p->nfiles, sizeof *p->tmp);
     for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++) {
         p->tmp[f] = p->files[f];
         p->tmp[f].path = tmp_name(r, i, p->files[f].path, (long)f);
-        rc = p->tmp[f].path == NULL ? scr_no_memory(err)
-                                    : make_parent(r, p->files[f].path, below, err);
+        rc = p->tmp[f].path == NULL
+                 ? scr_no_memory(err)
+                 : make_parent(r, p->files[f].path, r->set->prefix, err);
     }
     if (p->tmp == NULL)
         return scr_no_memory(err);
@@ -366,9 +372,14 @@ static int open_part(struct rebuild *r, int i, struct scr_err *err)
         TRY(name_files(r, i, err));
     if (!parity)
         TRY(start_redfile(r, i, err));
-    return scr_member_open(r->env, &r->g, i, flags, data ? p->files : p->tmp, p->nfiles,
-                           parity ? r->redfiles[i] : p->redtmp, p->header_bytes,
-                           &p->member, err);
+    const struct scr_member_def def = { .g = &r->g,
+                                        .me = i,
+                                        .flags = flags,
+                                        .files = data ? p->files : p->tmp,
+                                        .nfiles = p->nfiles,
+                                        .redpath = parity ? r->set->red[i] : p->redtmp,
+                                        .header_bytes = p->header_bytes };
+    return scr_member_open(r->env, &def, &p->member, err);
 }
 
 static int compute(struct rebuild *r, struct scr_err *err)
@@ -580,48 +591,18 @@ static int run(struct rebuild *r, int *rebuilt, struct scr_err *err)
     return rc;
 }
 
-int scr_rebuild_serial(const struct scr_env *env, int n, const char *const *redfiles,
-                       const char *const *dirs, const char *const *redout, int *rebuilt,
-                       struct scr_err *err)
+int scr_rebuild_serial(const struct scr_env *env, const struct scr_rebuild_set *set,
+                       int *rebuilt, struct scr_err *err)
 {
-    struct rebuild r = { .env = env,
-                         .layout = SCR_LAYOUT_CACHE,
-                         .n = n,
-                         .redfiles = redfiles,
-                         .dirs = dirs,
-                         .redout = redout };
+    struct rebuild r = { .env = env, .set = set, .n = set->n };
     return run(&r, rebuilt, err);
 }
 
-int scr_rebuild_scavenged(const struct scr_env *env, int n, const char *const *redfiles,
-                          const char *prefix, const char *const *redout, int *rebuilt,
-                          struct scr_err *err)
-{
-    const char *dirs[SCR_EC_MAX];
-    for (int i = 0; i < SCR_EC_MAX; i++)
-        dirs[i] = prefix;
-    struct rebuild r = { .env = env,
-                         .layout = SCR_LAYOUT_PREFIX,
-                         .n = n,
-                         .redfiles = redfiles,
-                         .dirs = dirs,
-                         .redout = redout };
-    return run(&r, rebuilt, err);
-}
-
-int scr_rebuild_check(const struct scr_env *env, enum scr_layout layout, int n,
-                      const char *const *redfiles, const char *const *dirs,
+int scr_rebuild_check(const struct scr_env *env, const struct scr_rebuild_set *set,
                       int with_crc, int *lost, struct scr_err *err)
 {
-    static const char nowhere[] = "/dev/null"; /* no file lies below it */
-    const char *reached[SCR_EC_MAX];
-    for (int i = 0; i < n && i < SCR_EC_MAX; i++)
-        reached[i] = dirs[i] != NULL ? dirs[i] : nowhere;
-    struct rebuild r = { .env = env,
-                         .layout = layout,
-                         .what = with_crc ? LOOK : GLANCE,
-                         .n = n,
-                         .redfiles = redfiles,
-                         .dirs = reached };
+    struct rebuild r = {
+        .env = env, .set = set, .what = with_crc ? LOOK : GLANCE, .n = set->n
+    };
     return run(&r, lost, err);
 }

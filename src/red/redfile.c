@@ -385,51 +385,54 @@ static char *file_path(const scr_meta *meta, const char *dir, enum scr_layout la
     return path;
 }
 
-/* One file of the list; seen holds the paths before it, total their size. */
-static int get_file(const scr_meta *meta, const char *dir, enum scr_layout layout,
-                    struct scr_table *seen, uint64_t *total,
+/* The files of a list so far. */
+struct listing {
+    const char *dir;
+    enum scr_layout layout;
+    struct scr_table seen; /* their paths */
+    uint64_t total;        /* their size */
+};
+
+static int get_file(const scr_meta *meta, struct listing *l,
                     struct scr_member_file *out, struct scr_err *err)
 {
     int safe;
-    size_t before = seen->n;
+    size_t before = l->seen.n;
     if (scr_meta_get_filesize(meta, &out->size) != SCR_OK ||
-        out->size > INT64_MAX - *total)
+        out->size > INT64_MAX - l->total)
         return bad(err, "a file's size is missing or impossible");
-    *total += out->size;
-    out->path = file_path(meta, dir, layout, &safe);
+    l->total += out->size;
+    out->path = file_path(meta, l->dir, l->layout, &safe);
     if (!safe)
         return bad(err, "a file's name is missing or would leave its directory");
-    if (out->path == NULL || scr_table_add(seen, out->path) == NULL)
+    if (out->path == NULL || scr_table_add(&l->seen, out->path) == NULL)
         return scr_no_memory(err);
-    return seen->n > before ? SCR_OK : bad(err, "two files have the same name");
+    return l->seen.n > before ? SCR_OK : bad(err, "two files have the same name");
 }
 
 int scr_redfile_files_at(const struct scr_current *c, const char *dir,
                          enum scr_layout layout, struct scr_member_file **files,
-                         size_t *n, int *has_crc, struct scr_err *err)
+                         int *has_crc, struct scr_err *err)
 {
-    uint64_t total = 0;
     int rc = SCR_OK;
-    struct scr_table seen = SCR_TABLE_OF(struct scr_item);
+    struct listing l = { dir, layout, SCR_TABLE_OF(struct scr_item), 0 };
     struct scr_member_file *out = scr_calloc(c->files.n, sizeof *out);
     *files = NULL;
-    *n = 0;
     *has_crc = 1;
     if (out == NULL)
         rc = scr_no_memory(err);
     for (size_t i = 0; rc == SCR_OK && i < c->files.n; i++) {
         const scr_meta *meta = &c->file[i]->meta;
-        rc = get_file(meta, dir, layout, &seen, &total, &out[i], err);
+        rc = get_file(meta, &l, &out[i], err);
         if (scr_meta_get_crc32(meta, &out[i].crc) != SCR_OK)
             *has_crc = 0;
     }
-    scr_table_fini(&seen);
+    scr_table_fini(&l.seen);
     if (rc != SCR_OK) {
         scr_member_files_free(out, c->files.n);
         return rc;
     }
     *files = out;
-    *n = c->files.n;
     return SCR_OK;
 }
 
@@ -437,7 +440,9 @@ int scr_redfile_files(const struct scr_current *c, const char *dir,
                       struct scr_member_file **files, size_t *n, int *has_crc,
                       struct scr_err *err)
 {
-    return scr_redfile_files_at(c, dir, SCR_LAYOUT_CACHE, files, n, has_crc, err);
+    int rc = scr_redfile_files_at(c, dir, SCR_LAYOUT_CACHE, files, has_crc, err);
+    *n = rc == SCR_OK ? c->files.n : 0;
+    return rc;
 }
 
 void scr_member_files_free(struct scr_member_file *files, size_t n)

@@ -73,11 +73,11 @@ int scr_redfile_files(const struct scr_current *c, const char *dir,
                       struct scr_member_file **files, size_t *n, int *has_crc,
                       struct scr_err *err);
 /* The same, or with SCR_LAYOUT_PREFIX for files at their destinations: path =
- * dir/PATH/NAME (scr_meta_dest). */
+ * dir/PATH/NAME (scr_meta_dest). They are as many as c has. */
 enum scr_layout { SCR_LAYOUT_CACHE, SCR_LAYOUT_PREFIX };
 int scr_redfile_files_at(const struct scr_current *c, const char *dir,
                          enum scr_layout layout, struct scr_member_file **files,
-                         size_t *n, int *has_crc, struct scr_err *err);
+                         int *has_crc, struct scr_err *err);
 void scr_member_files_free(struct scr_member_file *files, size_t n);
 /* Gives the file at path the mode, owner and times that are recorded of file number f;
  * what is not recorded stays as it is. */
@@ -133,35 +133,32 @@ void scr_redhead_fini(struct scr_redhead *h);
 int scr_redfile_read(const struct scr_env *env, const char *path, scr_hash *header,
                      uint64_t *header_bytes, struct scr_err *err);
 
-/* Serial rebuild of one set whose surviving files are in directories this process can
- * reach (the commands; scavenged datasets). redfiles[i]: path of member i's redundancy
- * file or NULL if lost; dirs[i]: directory its application files are in (FILE is joined
- * to it), also for lost members, where they are rebuilt to; redout[i]: where a lost
- * member's redundancy file is written. All CRCs are verified first: what fails counts
- * as lost. Files and redundancy files rebuilt are bit-identical to the encode's; files
- * have the mode and times that were recorded.
+/* A set whose surviving files are in directories this process can reach (the commands;
+ * scavenged datasets). Arrays have an element a member. */
+struct scr_rebuild_set {
+    int n;
+    const char *const *red; /* its redundancy file; NULL: lost */
+    const char *const *dir; /* the directory its application files are in (FILE is
+                               joined to it), or are rebuilt to; NULL: out of reach */
+    const char *const *out; /* where its redundancy file is written if that is lost */
+    const char *prefix; /* not NULL: all files, of surviving and of lost members, have
+                           their destination PATH/NAME below that (scr_meta_dest), and
+                           dir is not used */
+};
+
+/* Rebuilds what is lost. All CRCs are verified first: what fails counts as lost. Files
+ * and redundancy files rebuilt are bit-identical to the encode's; files have the mode
+ * and times that were recorded. Directories below a prefix are made (scr_dir_make).
  * rebuilt[i] (may be NULL) gets the SCR_HAVE_* bits that were rebuilt for member i.
- * SCR_E_LOST beyond tolerance, nothing written then. */
-int scr_rebuild_serial(const struct scr_env *env, int n, const char *const *redfiles,
-                       const char *const *dirs, const char *const *redout, int *rebuilt,
-                       struct scr_err *err);
+ * SCR_E_LOST beyond tolerance, nothing written then. SCR_E_OUTSIDE, and nothing is
+ * written: where one would be rebuilt a link leads out of the prefix. */
+int scr_rebuild_serial(const struct scr_env *env, const struct scr_rebuild_set *set,
+                       int *rebuilt, struct scr_err *err);
 
 /* What a rebuild would do, without doing it: lost[i] (may be NULL) gets the SCR_HAVE_*
- * bits that would be rebuilt for member i. dirs[i]: as below for the layout; a member
- * with NULL is one whose files are out of reach: lost. with_crc 0: files are only
- * looked at for their sizes. SCR_E_LOST as above. Files that count as lost are named in
- * the log. */
-int scr_rebuild_check(const struct scr_env *env, enum scr_layout layout, int n,
-                      const char *const *redfiles, const char *const *dirs,
+ * bits that would be rebuilt for member i. with_crc 0: files are only looked at for
+ * their sizes. SCR_E_LOST as above. Files that count as lost are named in the log. */
+int scr_rebuild_check(const struct scr_env *env, const struct scr_rebuild_set *set,
                       int with_crc, int *lost, struct scr_err *err);
-
-/* The same as scr_rebuild_serial for a scavenged dataset: every application file, of
- * surviving and of lost members, lies at its destination PATH/NAME below prefix
- * (scr_meta_dest; directories are made with scr_dir_make) instead of at dirs[i]/FILE.
- * SCR_E_OUTSIDE, and nothing is written: where one would be rebuilt a link leads out of
- * prefix. */
-int scr_rebuild_scavenged(const struct scr_env *env, int n, const char *const *redfiles,
-                          const char *prefix, const char *const *redout, int *rebuilt,
-                          struct scr_err *err);
 
 #endif

@@ -354,9 +354,10 @@ static int judge_set(const struct scr_survey *s, const struct scr_survey_set *se
     const struct scr_env quiet = { .sys = s->env->sys };
     struct scr_err why = SCR_ERR_INIT;
     int lost[SCR_EC_MAX] = { 0 }, nlost = 0, here = members_here(set);
-    int rc = scr_rebuild_check(&quiet, SCR_LAYOUT_CACHE, set->n,
-                               (const char *const *)set->red,
-                               (const char *const *)set->dir, with_crc, lost, &why);
+    const struct scr_rebuild_set left = { .n = set->n,
+                                          .red = (const char *const *)set->red,
+                                          .dir = (const char *const *)set->dir };
+    int rc = scr_rebuild_check(&quiet, &left, with_crc, lost, &why);
     if (rc == SCR_E_NOMEM)
         return scr_fail(reason, rc, 0, "%s", why.text);
     for (int i = 0; i < set->n; i++)
@@ -421,9 +422,11 @@ int scr_survey_mend(const struct scr_survey *s, const struct scr_survey_set *set
                         "redundancy set %d: %d of its %d members are here, a restart "
                         "can rebuild it on all nodes",
                         set->id, members_here(set), set->n);
-    int rc = scr_rebuild_serial(s->env, set->n, (const char *const *)set->red,
-                                (const char *const *)set->dir,
-                                (const char *const *)set->red, rebuilt, err);
+    const struct scr_rebuild_set left = { .n = set->n,
+                                          .red = (const char *const *)set->red,
+                                          .dir = (const char *const *)set->dir,
+                                          .out = (const char *const *)set->red };
+    int rc = scr_rebuild_serial(s->env, &left, rebuilt, err);
     for (int i = 0; i < set->n; i++)
         *ranks += rebuilt[i] != 0;
     return rc;

@@ -233,16 +233,15 @@ void cell_protect_all(struct cell *c, enum scr_scheme scheme, int k)
 int cell_try_restore_all(struct cell *c)
 {
     struct mpi_test *t = c->t;
-    scr_hash *dset = scr_hash_new();
     scr_err_clear(&c->err);
     /* as scr_distribute_all finds it */
     c->p.whole =
         scr_and_all(&c->world, scr_holdings_are_whole(&c->env, c->map, c->id,
                                                       c->world.rank, c->dset_dir));
-    int rc = scr_restore_all(&c->p, c->id, c->dset_dir, c->map, dset, &c->rep, &c->err);
+    int rc = scr_restore_all(&c->p, c->id, c->dset_dir, c->map, &c->rep, &c->err);
     if (rc == SCR_OK)
-        CHECK(scr_hash_equal(dset, c->dset));
-    scr_hash_delete(dset);
+        CHECK(scr_hash_equal(scr_filemap_get_dataset(c->map, c->id, c->world.rank),
+                             c->dset));
     return check_same_code(c, rc);
 }
 
@@ -262,7 +261,8 @@ static int rebuild_serially(struct cell *c, const struct place *all)
         dirs[i] = all[i].dir;
         reds[i] = access(outs[i], F_OK) == 0 ? outs[i] : NULL;
     }
-    return scr_rebuild_serial(&c->env, c->set.n, reds, dirs, outs, NULL, &c->err);
+    const struct scr_rebuild_set set = { c->set.n, reds, dirs, outs, NULL };
+    return scr_rebuild_serial(&c->env, &set, NULL, &c->err);
 }
 
 int cell_try_serial_all(struct cell *c, int by)

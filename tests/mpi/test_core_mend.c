@@ -357,14 +357,13 @@ MPI_CASE(want_of_memory_is_no_missing_name)
     int fired = t->comm.rank == 0;
     for (long n = 0; fired && t->failed == 0; n++) {
         struct scr_member_file *files = NULL;
-        size_t count = 0;
         int has_crc = 0;
         test_memory_arm(n, 0);
         int rc = scr_redfile_files_at(current, "/dir", SCR_LAYOUT_PREFIX, &files,
-                                      &count, &has_crc, NULL);
+                                      &has_crc, NULL);
         fired = test_memory_off();
         CHECK_INT(rc, fired ? SCR_E_NOMEM : SCR_OK);
-        scr_member_files_free(files, count);
+        scr_member_files_free(files, current->files.n);
     }
     scr_current_delete(current);
 }

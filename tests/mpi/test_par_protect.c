@@ -331,7 +331,9 @@ static void rebuild_serially(struct mpi_test *t, struct cell *c, int m, const ch
     }
     int rc = SCR_OK;
     if (t->comm.rank == 0)
-        rc = scr_rebuild_serial(&c->env, n, reds, dirs, outs, NULL, &c->err);
+        rc = scr_rebuild_serial(&c->env,
+                                &(struct scr_rebuild_set){ n, reds, dirs, outs, NULL },
+                                NULL, &c->err);
     CHECK_RC(scr_agree_all(&t->comm, rc, &c->err), SCR_OK, &c->err);
     free(reds);
     free(dirs);

@@ -347,16 +347,14 @@ MPI_CASE(more_ranks_are_refused_and_nothing_is_touched)
         .env = &env, .world = &t->comm, .mpi_buf = 4096, .crc = 1
     };
     scr_filemap *empty = scr_filemap_new();
-    scr_hash *dset = scr_hash_new();
-    CHECK_RC(scr_restore_all(&p, 7, in ? c.dset_dir : t->dir, in ? c.map : empty, dset,
-                             NULL, &err),
+    CHECK_RC(scr_restore_all(&p, 7, in ? c.dset_dir : t->dir, in ? c.map : empty, NULL,
+                             &err),
              SCR_E_RANKS, &err);
     if (in) {
         cell_check_whole(&c);
         cell_free_all(&c);
     }
     scr_comm_free(&few);
-    scr_hash_delete(dset);
     scr_filemap_delete(empty);
 }
 

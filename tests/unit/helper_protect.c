@@ -74,10 +74,15 @@ static int encode(struct job *job, struct scr_err *err)
     int have[SCR_EC_MAX];
     for (int i = 0; i < job->set->n; i++) {
         struct work *w = &job->w[i];
-        int rc = scr_member_open(job->env, &job->g, i,
-                                 SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_PARITY,
-                                 w->files, w->nfiles, job->parts[i].redpath,
-                                 w->header_bytes, &w->member, err);
+        const struct scr_member_def def = { .g = &job->g,
+                                            .me = i,
+                                            .flags = SCR_MEMBER_READ_DATA |
+                                                     SCR_MEMBER_WRITE_PARITY,
+                                            .files = w->files,
+                                            .nfiles = w->nfiles,
+                                            .redpath = job->parts[i].redpath,
+                                            .header_bytes = w->header_bytes };
+        int rc = scr_member_open(job->env, &def, &w->member, err);
         if (rc != SCR_OK)
             return rc;
         members[i] = w->member;

@@ -77,8 +77,14 @@ static void clear(struct fixture *x)
 static int open_it(const struct scr_env *env, struct fixture *x, int flags,
                    struct scr_member **m, struct scr_err *err)
 {
-    return scr_member_open(env, &x->g, ME, flags, x->files, x->n,
-                           test_path("%s", x->red), header_bytes, m, err);
+    const struct scr_member_def def = { .g = &x->g,
+                                        .me = ME,
+                                        .flags = flags,
+                                        .files = x->files,
+                                        .nfiles = x->n,
+                                        .redpath = test_path("%s", x->red),
+                                        .header_bytes = header_bytes };
+    return scr_member_open(env, &def, m, err);
 }
 
 /* The symbol of ME in row. */
@@ -325,15 +331,13 @@ static void misuse_is_refused(void **state)
     uint8_t buf[16] = { 0 };
     arrange(&x, sizes, 1);
     const int flags = SCR_MEMBER_READ_DATA;
-    assert_int_equal(
-        scr_member_open(&posix_env, &x.g, 4, flags, x.files, 1, NULL, 0, &m, NULL),
-        SCR_E_ARG);
-    assert_int_equal(
-        scr_member_open(&posix_env, &x.g, ME, READ_ALL, x.files, 1, NULL, 0, &m, NULL),
-        SCR_E_ARG);
-    assert_int_equal(
-        scr_member_open(&posix_env, &x.g, 0, flags, x.files, 1, NULL, 0, &m, NULL),
-        SCR_E_ARG); /* member 0 has no files */
+    struct scr_member_def def = { &x.g, 4, flags, x.files, 1, NULL, 0 };
+    assert_int_equal(scr_member_open(&posix_env, &def, &m, NULL), SCR_E_ARG);
+    def.me = 0; /* which has no files */
+    assert_int_equal(scr_member_open(&posix_env, &def, &m, NULL), SCR_E_ARG);
+    def.me = ME;
+    def.flags = READ_ALL;
+    assert_int_equal(scr_member_open(&posix_env, &def, &m, NULL), SCR_E_ARG);
     assert_int_equal(open_it(&posix_env, &x, flags, &m, NULL), SCR_OK);
     struct scr_sym data = mine(&x, 0), parity = mine(&x, 1), foreign = data;
     foreign.member = 2;
@@ -416,9 +420,12 @@ static void parity_past_4_gib(void **state)
     scr_geom_symbol(&g, 3, 3, &sym); /* third parity of row 3: on member 1 */
     assert_int_equal(sym.member, 1);
     assert_int_equal(sym.off, 10 * gib);
-    assert_int_equal(scr_member_open(&posix_env, &g, 1, SCR_MEMBER_WRITE_PARITY, NULL,
-                                     0, test_path("bigred"), 77, &m, NULL),
-                     SCR_OK);
+    const struct scr_member_def def = { .g = &g,
+                                        .me = 1,
+                                        .flags = SCR_MEMBER_WRITE_PARITY,
+                                        .redpath = test_path("bigred"),
+                                        .header_bytes = 77 };
+    assert_int_equal(scr_member_open(&posix_env, &def, &m, NULL), SCR_OK);
     assert_int_equal(scr_member_write(m, &sym, 5 * gib - 4, "last", 4, NULL), SCR_OK);
     assert_int_equal(scr_member_read(m, &sym, 5 * gib - 4, buf, 4, NULL), SCR_OK);
     assert_memory_equal(buf, "last", 4);

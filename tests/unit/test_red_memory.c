@@ -225,18 +225,16 @@ static int list_files(enum scr_layout layout)
     struct scr_redhead head;
     struct scr_member_file *list;
     struct scr_err err = SCR_ERR_INIT;
-    size_t n;
     int has_crc;
     long at = test_alloc_pause();
     assert_int_equal(scr_redhead_read(&env, reds[0], &head, NULL), SCR_OK);
     test_alloc_resume(at);
-    int rc =
-        scr_redfile_files_at(head.current, "/d", layout, &list, &n, &has_crc, &err);
+    int rc = scr_redfile_files_at(head.current, "/d", layout, &list, &has_crc, &err);
     assert_int_equal(err.code, rc);
-    assert_int_equal(n, rc == SCR_OK ? FILES : 0);
+    assert_int_equal(head.current->files.n, FILES);
     assert_true((rc == SCR_OK) == (list != NULL));
     assert_true(rc != SCR_OK || has_crc);
-    scr_member_files_free(list, n);
+    scr_member_files_free(list, FILES);
     scr_redhead_fini(&head);
     return rc;
 }
@@ -304,8 +302,9 @@ static int rebuild(void)
     unlink(files[1][0]);
     for (int i = 0; i < N; i++)
         left[i] = i == 1 ? NULL : reds[i];
-    int rc = scr_rebuild_serial(&env, N, left, (const char *const *)dirs,
-                                (const char *const *)reds, rebuilt, &err);
+    const struct scr_rebuild_set all = { N, left, (const char *const *)dirs,
+                                         (const char *const *)reds, NULL };
+    int rc = scr_rebuild_serial(&env, &all, rebuilt, &err);
     assert_int_equal(err.code, rc);
     assert_int_equal(rebuilt[1], rc == SCR_OK ? SCR_HAVE_ALL : 0);
     for (int i = 0; i < N; i++) {
@@ -324,8 +323,9 @@ static int check(void)
 {
     struct scr_err err = SCR_ERR_INIT;
     int lost[N];
-    int rc = scr_rebuild_check(&env, SCR_LAYOUT_CACHE, N, (const char *const *)reds,
-                               (const char *const *)dirs, 1, lost, &err);
+    const struct scr_rebuild_set all = { N, (const char *const *)reds,
+                                         (const char *const *)dirs, NULL, NULL };
+    int rc = scr_rebuild_check(&env, &all, 1, lost, &err);
     assert_int_equal(err.code, rc);
     for (int i = 0; i < N; i++)
         assert_int_equal(lost[i], 0);

@@ -281,8 +281,9 @@ static int rebuild(const struct scr_env *env, const struct world *w, int *rebuil
     const char *reds[MAX_N];
     for (int i = 0; i < w->n; i++)
         reds[i] = access(w->reds[i], F_OK) == 0 ? w->reds[i] : NULL;
-    return scr_rebuild_serial(env, w->n, reds, (const char *const *)w->dirs,
-                              (const char *const *)w->reds, rebuilt, err);
+    const struct scr_rebuild_set set = { w->n, reds, (const char *const *)w->dirs,
+                                         (const char *const *)w->reds, NULL };
+    return scr_rebuild_serial(env, &set, rebuilt, err);
 }
 
 static const struct {
@@ -596,18 +597,14 @@ static void a_damaged_redundancy_file_is_replaced_in_its_place(void **state)
     for (int i = 0; i < 3; i++)
         reds[i] = w.reds[i];
     flip(&w.red[1]);
-    assert_int_equal(scr_rebuild_serial(&quick_env, 3, reds,
-                                        (const char *const *)w.dirs, nowhere, NULL,
-                                        NULL),
-                     SCR_OK);
+    const struct scr_rebuild_set set = { 3, reds, (const char *const *)w.dirs, nowhere,
+                                         NULL };
+    assert_int_equal(scr_rebuild_serial(&quick_env, &set, NULL, NULL), SCR_OK);
     assert_whole(&w);
     unlink(w.reds[1]);
     reds[1] = NULL;
     uint32_t before = tree_of(&w);
-    assert_int_equal(scr_rebuild_serial(&quick_env, 3, reds,
-                                        (const char *const *)w.dirs, nowhere, NULL,
-                                        NULL),
-                     SCR_E_ARG);
+    assert_int_equal(scr_rebuild_serial(&quick_env, &set, NULL, NULL), SCR_E_ARG);
     assert_int_equal(tree_of(&w), before);
     world_fini(&w);
 }
@@ -616,12 +613,12 @@ static void sets_of_impossible_size_are_refused(void **state)
 {
     (void)state;
     const char *none[1] = { NULL }, *dir[1] = { "/nowhere" };
-    assert_int_equal(scr_rebuild_serial(&quick_env, 0, none, dir, none, NULL, NULL),
-                     SCR_E_RANGE);
-    assert_int_equal(scr_rebuild_serial(&quick_env, 256, none, dir, none, NULL, NULL),
-                     SCR_E_RANGE);
-    assert_int_equal(scr_rebuild_serial(&quick_env, 1, none, dir, none, NULL, NULL),
-                     SCR_E_LOST);
+    struct scr_rebuild_set set = { 0, none, dir, none, NULL };
+    assert_int_equal(scr_rebuild_serial(&quick_env, &set, NULL, NULL), SCR_E_RANGE);
+    set.n = 256;
+    assert_int_equal(scr_rebuild_serial(&quick_env, &set, NULL, NULL), SCR_E_RANGE);
+    set.n = 1;
+    assert_int_equal(scr_rebuild_serial(&quick_env, &set, NULL, NULL), SCR_E_LOST);
 }
 
 static void files_of_different_sets_are_not_mixed(void **state)
@@ -804,9 +801,9 @@ static void scavenged_files_lie_at_their_destinations(void **state)
     }
     unlink(w.reds[2]);
     int rebuilt[MAX_N];
-    assert_int_equal(scr_rebuild_scavenged(&quick_env, 5, reds, prefix,
-                                           (const char *const *)w.reds, rebuilt, NULL),
-                     SCR_OK);
+    const struct scr_rebuild_set set = { 5, reds, NULL, (const char *const *)w.reds,
+                                         prefix };
+    assert_int_equal(scr_rebuild_serial(&quick_env, &set, rebuilt, NULL), SCR_OK);
     assert_int_equal(rebuilt[1], SCR_HAVE_DATA);
     assert_int_equal(rebuilt[2], SCR_HAVE_ALL);
     assert_whole(&w);
