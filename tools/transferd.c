@@ -86,6 +86,11 @@ static int rank_of(const struct run *r, const struct scr_xfer_file *f)
     return rank;
 }
 
+static struct scr_arrival arrival_of(const struct run *r, int rank)
+{
+    return (struct scr_arrival){ r->env, &r->prefix, r->id, r->dset.node, rank };
+}
+
 /* Those of one rank at a time, as they come. */
 static int record_landed(const struct run *r, const struct scr_xfer_file *const *file,
                          size_t n, const char **name, struct scr_err *err)
@@ -95,8 +100,8 @@ static int record_landed(const struct run *r, const struct scr_xfer_file *const 
         int rank = rank_of(r, file[i]);
         for (j = i; j < n && rank_of(r, file[j]) == rank; j++)
             name[j - i] = file[j]->name;
-        rc = scr_arrival_landed(r->env, &r->prefix, r->id, r->dset.node, rank, name,
-                                j - i, err);
+        const struct scr_arrival a = arrival_of(r, rank);
+        rc = scr_arrival_landed(&a, name, j - i, err);
     }
     return rc;
 }
@@ -124,9 +129,10 @@ static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
 static int finished(void *arg, struct scr_err *err)
 {
     const struct run *r = arg;
-    for (size_t i = 0; i < r->ranks.n; i++)
-        TRY(scr_arrival_arrived(r->env, &r->prefix, r->id, r->dset.stamp, r->dset.node,
-                                r->ranks.id[i], err));
+    for (size_t i = 0; i < r->ranks.n; i++) {
+        const struct scr_arrival a = arrival_of(r, r->ranks.id[i]);
+        TRY(scr_arrival_arrived(&a, r->dset.stamp, err));
+    }
     if (r->id != NOBODY)
         (void)scr_arrival_finish(r->env, &r->prefix, r->id, r->dset.node, NULL);
     return SCR_OK;

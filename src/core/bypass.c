@@ -60,9 +60,10 @@ static int learn_older_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
     if (rc == SCR_OK && first)
         rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &index, &pending, &npending,
                                   err);
-    if (rc == SCR_OK && first)
-        rc = scr_paths_claimed(&ctx->env, &ctx->prefix, &index, ctx->out.id, &claimed,
-                               &nclaimed, err);
+    if (rc == SCR_OK && first &&
+        scr_paths_claimed(&ctx->env, &ctx->prefix, &index, ctx->out.id, &claimed,
+                          &nclaimed) != SCR_OK)
+        rc = scr_no_memory(err);
     scr_index_fini(&index);
     rc = scr_share_ids_all(&ctx->world, rc, &pending, &npending, err);
     if (rc == SCR_OK)

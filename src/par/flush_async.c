@@ -48,8 +48,13 @@ static char **name_files(const struct scr_flush_async *a,
     return name;
 }
 
-typedef int tell(const struct scr_env *, const struct scr_prefix *, int id, int node,
-                 int rank, const char *const *name, size_t n, struct scr_err *);
+static struct scr_arrival arrival_of(const struct scr_flush_async *a)
+{
+    return (struct scr_arrival){ a->at.env, a->at.prefix, a->at.id, a->node, a->rank };
+}
+
+typedef int tell(const struct scr_arrival *, const char *const *name, size_t n,
+                 struct scr_err *);
 
 static int tell_of(const struct scr_flush_async *a,
                    const struct scr_xfer_file *const *file, size_t n, tell *record,
@@ -58,8 +63,8 @@ static int tell_of(const struct scr_flush_async *a,
     char **name = name_files(a, file, n);
     if (name == NULL)
         return scr_no_memory(err);
-    int rc = record(a->at.env, a->at.prefix, a->at.id, a->node, a->rank,
-                    (const char *const *)name, n, err);
+    const struct scr_arrival of = arrival_of(a);
+    int rc = record(&of, (const char *const *)name, n, err);
     scr_names_free(name, n);
     return rc;
 }
@@ -99,8 +104,8 @@ static int finished(void *arg, struct scr_err *err)
 {
     const struct scr_flush_async *a = arg;
     TRY(tell_packed(a, err));
-    TRY(scr_arrival_arrived(a->at.env, a->at.prefix, a->at.id, a->stamp, a->node,
-                            a->rank, err));
+    const struct scr_arrival of = arrival_of(a);
+    TRY(scr_arrival_arrived(&of, a->stamp, err));
     (void)scr_arrival_finish(a->at.env, a->at.prefix, a->at.id, a->node, NULL);
     return SCR_OK;
 }

@@ -143,10 +143,9 @@ static int read_roots(struct lists *l, struct scr_parcels *orders, struct scr_er
 static int read_part(struct lists *l, const struct order *o, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    struct scr_rank2file files = { 0 };
+    struct scr_rank2file files = { .ranks = o->ranks };
     int id = l->of.ids[o->list];
-    int rc = scr_rank2file_part(l->of.env, l->of.prefix, id, o->part, o->ranks, &files,
-                                &why);
+    int rc = scr_rank2file_part(l->of.env, l->of.prefix, id, o->part, &files, &why);
     rc = judge(l, o->list, rc, &why, err);
     if (rc == SCR_OK)
         rc = deal_files(l, id, &files, err);

@@ -138,9 +138,9 @@ static int deal(const struct scr_prefix_dset *at, const struct scr_rank2file *pa
 static int read_part(const struct scr_prefix_dset *at, int part, int ranks,
                      struct scr_parcels *send, struct scr_err *err)
 {
-    struct scr_rank2file files = { 0 };
+    struct scr_rank2file files = { .ranks = ranks };
     int rc;
-    TRY_OUT(scr_rank2file_part(at->env, at->prefix, at->id, part, ranks, &files, err));
+    TRY_OUT(scr_rank2file_part(at->env, at->prefix, at->id, part, &files, err));
     TRY_OUT(deal(at, &files, send, err));
 out:
     scr_rank2file_fini(&files);

@@ -177,7 +177,8 @@ static int find_others(struct scr_move *m, const struct scr_rank2file *files,
                        const struct scr_table *paths, struct scr_ids *others,
                        struct scr_err *err)
 {
-    int rc = scr_paths_shared(m->env, m->p, NULL, m->id, paths, others, &m->newer, err);
+    const struct scr_paths_of of = { m->id, paths, NULL };
+    int rc = scr_paths_shared(m->env, m->p, &of, others, &m->newer, err);
     return rc == SCR_OK && m->newer > 0 ? each_file(m, files, check_free, err) : rc;
 }
 

@@ -152,36 +152,33 @@ out:
     return rc == SCR_OK && s->bad ? SCR_E_NOMEM : rc;
 }
 
-static int add_records(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       const char *what, int node, int rank, const char *const *path,
-                       size_t n, struct scr_err *err)
+static int add_records(const struct scr_arrival *a, const char *what,
+                       const char *const *path, size_t n, struct scr_err *err)
 {
     struct scr_str s = SCR_STR_INIT;
-    char *file = record_path(p, id, what, node);
+    char *file = record_path(a->p, a->id, what, a->node);
     int rc = file ? SCR_OK : SCR_E_NOMEM;
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = add_record(&s, id, rank, path[i]);
+        rc = add_record(&s, a->id, a->rank, path[i]);
     if (rc != SCR_OK)
         scr_no_memory(err);
     else if (n > 0)
-        rc = append(env, file, &s, err);
+        rc = append(a->env, file, &s, err);
     scr_str_free(&s);
     free(file);
     return rc;
 }
 
-int scr_arrival_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       int node, int rank, const char *const *path, size_t n,
+int scr_arrival_landed(const struct scr_arrival *a, const char *const *path, size_t n,
                        struct scr_err *err)
 {
-    return add_records(env, p, id, "landed", node, rank, path, n, err);
+    return add_records(a, "landed", path, n, err);
 }
 
-int scr_arrival_packed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       int node, int rank, const char *const *name, size_t n,
+int scr_arrival_packed(const struct scr_arrival *a, const char *const *name, size_t n,
                        struct scr_err *err)
 {
-    return add_records(env, p, id, "arrived", node, rank, name, n, err);
+    return add_records(a, "arrived", name, n, err);
 }
 
 char *scr_arrival_packed_name(uint64_t stamp, const struct scr_packed *is,
@@ -227,34 +224,33 @@ static int sync_file(const struct scr_env *env, const char *path, struct scr_err
     return rc == SCR_OK ? scr_dir_sync_parent(env->sys, path, err) : rc;
 }
 
-int scr_arrival_arrived(const struct scr_env *env, const struct scr_prefix *p, int id,
-                        uint64_t stamp, int node, int rank, struct scr_err *err)
+int scr_arrival_arrived(const struct scr_arrival *a, uint64_t stamp,
+                        struct scr_err *err)
 {
     struct scr_str s = SCR_STR_INIT;
     char *all = scr_asprintf(ALL_FILES, (unsigned long long)stamp);
-    char *file = record_path(p, id, "arrived", node);
+    char *file = record_path(a->p, a->id, "arrived", a->node);
     int rc = SCR_OK;
-    if (file == NULL || all == NULL || add_record(&s, id, rank, all) != SCR_OK)
+    if (file == NULL || all == NULL || add_record(&s, a->id, a->rank, all) != SCR_OK)
         rc = scr_no_memory(err);
     if (rc == SCR_OK)
-        rc = append(env, file, &s, err);
+        rc = append(a->env, file, &s, err);
     if (rc == SCR_OK)
-        rc = sync_file(env, file, err);
+        rc = sync_file(a->env, file, err);
     scr_str_free(&s);
     free(file);
     free(all);
     return rc;
 }
 
-/* A torn tail is where a process died: what it says nothing of is copied again. */
-static int read_record(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       const char *what, int node, scr_filemap *map,
+/* Frees path. A torn tail is where a process died: what it says nothing of is copied
+ * again. */
+static int read_record(const struct scr_env *env, char *path, scr_filemap *map,
                        struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     void *buf = NULL;
     size_t n = 0, good = 0;
-    char *path = record_path(p, id, what, node);
     int rc = path ? scr_file_load(env->sys, path, JOURNAL_MAX, &buf, &n, &why)
                   : scr_no_memory(&why);
     if (rc == SCR_OK && (rc = scr_journal_decode(buf, n, map, &good)) != SCR_OK)
@@ -269,7 +265,7 @@ static int read_record(const struct scr_env *env, const struct scr_prefix *p, in
 int scr_arrival_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                      int node, scr_filemap *map, struct scr_err *err)
 {
-    return read_record(env, p, id, "landed", node, map, err);
+    return read_record(env, record_path(p, id, "landed", node), map, err);
 }
 
 /* <n> of landed.<n>.jnl, else -1. */
@@ -344,10 +340,11 @@ static int node_arrived(const struct scr_env *env, const struct scr_prefix *p, i
     const char *text = scr_hash_elem_key(scr_hash_elem_first(scr_hash_elem_hash(node)));
     const char *stamp = scr_hash_get_val(plan, "STAMP");
     int want = 0, n = scr_hash_elem_key_int(node);
-    int whole = map != NULL && text != NULL && stamp != NULL &&
-                scr_parse_int(text, &want) && want > 0 && n >= 0 &&
-                read_record(env, p, id, "arrived", n, map, NULL) == SCR_OK &&
-                count_arrived(map, id, stamp) >= want;
+    int whole =
+        map != NULL && text != NULL && stamp != NULL && scr_parse_int(text, &want) &&
+        want > 0 && n >= 0 &&
+        read_record(env, record_path(p, id, "arrived", n), map, NULL) == SCR_OK &&
+        count_arrived(map, id, stamp) >= want;
     scr_filemap_delete(map);
     return whole;
 }
@@ -405,9 +402,11 @@ static int find_packed(const struct scr_env *env, const struct scr_prefix *p, in
     scr_filemap *map = scr_filemap_new();
     int rc = map ? SCR_OK : scr_no_memory(err);
     (void)scr_hash_get_val_u64(plan, "STAMP", &stamp);
-    for (SCR_HASH_EACH(e, scr_hash_get(plan, "NODE")))
+    for (SCR_HASH_EACH(e, scr_hash_get(plan, "NODE"))) {
+        int node = scr_hash_elem_key_int(e);
         if (rc == SCR_OK)
-            rc = read_record(env, p, id, "arrived", scr_hash_elem_key_int(e), map, err);
+            rc = read_record(env, record_path(p, id, "arrived", node), map, err);
+    }
     for (SCR_ENTRIES(e, map, id))
         for (SCR_EACH(struct scr_file, f, &e->files)) {
             struct scr_packed is;
@@ -544,24 +543,17 @@ static int is_doomed(const struct scr_index *index, int id)
     return scr_index_get(index, id, &e, NULL) == SCR_OK && e.doomed;
 }
 
+/* As scr_arrival_look, but for a plan that cannot be read. */
 static int look_at(const struct scr_env *env, const struct scr_prefix *p, int id,
-                   struct scr_index *index, scr_hash *flush, int *n,
-                   struct scr_err *err)
+                   int *arrived, scr_hash *dset, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *dset = scr_hash_new();
-    int arrived = 0, rc = SCR_OK;
-    int read = scr_arrival_look(env, p, id, &arrived, dset, &why);
-    arrived = arrived && !is_doomed(index, id);
-    if (read == SCR_E_NOMEM)
-        rc = scr_no_memory(err);
-    else if (read != SCR_OK)
+    int rc = scr_arrival_look(env, p, id, arrived, dset, &why);
+    if (rc == SCR_E_NOMEM)
+        return scr_no_memory(err);
+    if (rc != SCR_OK)
         scr_log(env->log, SCR_LOG_WARN, "%s", why.text);
-    else if (arrived)
-        rc = enter(index, flush, id, dset, err);
-    *n += arrived;
-    scr_hash_delete(dset);
-    return rc;
+    return SCR_OK;
 }
 
 int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
@@ -572,8 +564,16 @@ int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
     size_t nids = 0;
     int rc = scr_arrivals_pending(env, p, index, &ids, &nids, err);
     *n = 0;
-    for (size_t i = 0; i < nids && rc == SCR_OK; i++)
-        rc = look_at(env, p, ids[i], index, flush, n, err);
+    for (size_t i = 0; i < nids && rc == SCR_OK; i++) {
+        scr_hash *dset = scr_hash_new();
+        int arrived = 0;
+        rc = look_at(env, p, ids[i], &arrived, dset, err);
+        if (arrived && !is_doomed(index, ids[i])) {
+            rc = enter(index, flush, ids[i], dset, err);
+            ++*n;
+        }
+        scr_hash_delete(dset);
+    }
     free(ids);
     return rc;
 }

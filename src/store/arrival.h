@@ -56,10 +56,15 @@ int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, i
 int scr_arrivals_give_up_after(const struct scr_env *env, const struct scr_prefix *p,
                                int id, struct scr_err *err);
 
-/* Files of rank, by their paths below the prefix, are in place. Not synced: what a
+/* Whose records are written. */
+struct scr_arrival {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    int id, node, rank;
+};
+/* Files of the rank, by their paths below the prefix, are in place. Not synced: what a
  * crash of the machine takes away is copied again. */
-int scr_arrival_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       int node, int rank, const char *const *path, size_t n,
+int scr_arrival_landed(const struct scr_arrival *a, const char *const *path, size_t n,
                        struct scr_err *err);
 /* The record of one that is there compressed, to be given as its path: "/<stamp>/<size>
  * of the frame/<its CRC>/<path>"; malloc'd, NULL: out of memory. */
@@ -68,14 +73,13 @@ char *scr_arrival_packed_name(uint64_t stamp, const struct scr_packed *is,
 /* The other way round; *path is borrowed. 0: of a file that is stored as it is. */
 int scr_arrival_packed_parse(const char *name, uint64_t *stamp, struct scr_packed *is,
                              const char **path);
-/* Those of rank's files, all of them, before scr_arrival_arrived: the process that
+/* Those of the rank's files, all of them, before scr_arrival_arrived: the process that
  * completes the dataset enters them into the list of files. */
-int scr_arrival_packed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       int node, int rank, const char *const *name, size_t n,
+int scr_arrival_packed(const struct scr_arrival *a, const char *const *name, size_t n,
                        struct scr_err *err);
-/* All files of rank are. Synced. */
-int scr_arrival_arrived(const struct scr_env *env, const struct scr_prefix *p, int id,
-                        uint64_t stamp, int node, int rank, struct scr_err *err);
+/* All files of the rank are. Synced. */
+int scr_arrival_arrived(const struct scr_arrival *a, uint64_t stamp,
+                        struct scr_err *err);
 /* What has landed of node n's ranks, entered as files of (id, rank) into map. */
 int scr_arrival_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                      int node, scr_filemap *map, struct scr_err *err);

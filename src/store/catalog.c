@@ -55,12 +55,11 @@ int scr_rank2file_top(const struct scr_env *env, const struct scr_prefix *p, int
 }
 
 int scr_rank2file_part(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       int part, int ranks, struct scr_rank2file *files,
-                       struct scr_err *err)
+                       int part, struct scr_rank2file *files, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     char *path = scr_rank2file_part_path(p, id, part);
-    scr_rank2file_init(files, ranks);
+    scr_rank2file_init(files, files->ranks);
     int rc =
         path ? scr_rank2file_read(env->sys, path, files, &why) : scr_no_memory(&why);
     free(path);
@@ -157,10 +156,10 @@ static int read_more(struct scr_catalog *c, struct scr_err *err)
 {
     if (!c->begun)
         return read_root(c, err);
-    struct scr_rank2file part = { 0 };
+    struct scr_rank2file part = { .ranks = c->root.ranks };
     int rc;
     TRY_OUT(scr_rank2file_part(c->env, c->prefix, c->id, c->root.part[c->root.n - 1],
-                               c->root.ranks, &part, err));
+                               &part, err));
     TRY_OUT(scr_catalog_add(c, &part, err));
     c->root.n--;
 out:

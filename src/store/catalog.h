@@ -26,11 +26,11 @@
 int scr_rank2file_top(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_rank2file_root *root, struct scr_rank2file *whole,
                       struct scr_err *err);
-/* One part of a root of level 1, checked, into files, which is empty. SCR_E_CORRUPT,
- * too, if it has a rank that is none of those that wrote the dataset. */
+/* One part of a root of level 1, checked, into files, which is empty; files->ranks is
+ * how many wrote the dataset. SCR_E_CORRUPT, too, if it has a rank that is none of
+ * those. */
 int scr_rank2file_part(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       int part, int ranks, struct scr_rank2file *files,
-                       struct scr_err *err);
+                       int part, struct scr_rank2file *files, struct scr_err *err);
 /* <dataset directory>/rank2file<suffix>, malloc'd; NULL: out of memory. */
 char *scr_rank2file_path(const struct scr_prefix *p, int id, const char *suffix);
 /* The same of a part of a root of level 1, by its first rank. */

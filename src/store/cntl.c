@@ -451,8 +451,8 @@ void scr_cntl_maps_fini(struct scr_cntl_maps *maps)
 }
 
 /* maps->of has room for it. */
-static int add_map_of(const struct scr_env *env, const struct scr_cntl *c, int id,
-                      int local, const struct how *how, struct scr_cntl_maps *maps,
+static int add_map_of(const struct scr_env *env, const struct scr_cntl *c, int local,
+                      const struct how *how, struct scr_cntl_maps *maps,
                       struct scr_err *err)
 {
     char name[64];
@@ -462,16 +462,17 @@ static int add_map_of(const struct scr_env *env, const struct scr_cntl *c, int i
     snprintf(name, sizeof name, MAP "%d" SUFFIX JOURNAL, local);
     if (rc == SCR_OK)
         rc = merge_one(env, c, name, how, map, err);
-    if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(map, id) == 0)
+    if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(map, maps->id) == 0)
         scr_filemap_delete(map);
     else
         maps->of[maps->n++] = (struct scr_cntl_map){ local, map };
     return rc;
 }
 
-/* Entries of id in all of them, each rank once; -1: out of memory. */
-static int count_ranks(const struct scr_cntl_maps *maps, int id)
+/* Entries of the dataset in all of them, each rank once; -1: out of memory. */
+static int count_ranks(const struct scr_cntl_maps *maps)
 {
+    int id = maps->id;
     scr_filemap *all = scr_filemap_new();
     for (size_t i = 0; i < maps->n; i++)
         for (SCR_ENTRIES(e, maps->of[i].map, id))
@@ -489,10 +490,11 @@ static int has_map(const struct scr_cntl_maps *maps, int local)
     return 0;
 }
 
-static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
+static int maps_of(const struct scr_env *env, const struct scr_cntl *c,
                    const struct how *how, struct scr_cntl_maps *maps,
                    struct scr_err *err)
 {
+    int id = maps->id;
     char **names = NULL;
     size_t n = 0;
     scr_filemap *all = scr_filemap_new();
@@ -503,9 +505,9 @@ static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
         TRY_OUT(scr_no_memory(err));
     for (size_t i = 0; i < n; i++)
         if (map_index(names[i]) >= 0 && !has_map(maps, map_index(names[i])))
-            TRY_OUT(add_map_of(env, c, id, map_index(names[i]), how, maps, err));
+            TRY_OUT(add_map_of(env, c, map_index(names[i]), how, maps, err));
     if ((how->unread->n > 0 || scr_cntl_has_newer(env, c) ||
-         count_ranks(maps, id) != scr_filemap_num_ranks_by_dataset(all, id)))
+         count_ranks(maps) != scr_filemap_num_ranks_by_dataset(all, id)))
         TRY_OUT(scr_fail(err, SCR_E_UNSUPPORTED, 0,
                          "dataset %d in %s is named by a file that cannot be read", id,
                          c->dir));
@@ -519,7 +521,8 @@ int scr_cntl_maps_of(const struct scr_env *env, const struct scr_cntl *c, int id
                      struct scr_cntl_maps *maps, struct scr_err *err)
 {
     struct scr_table unread = SCR_TABLE_OF(struct scr_item);
-    int rc = maps_of(env, c, id, &(struct how){ .unread = &unread }, maps, err);
+    maps->id = id;
+    int rc = maps_of(env, c, &(struct how){ .unread = &unread }, maps, err);
     scr_table_fini(&unread);
     return rc;
 }

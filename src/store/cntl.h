@@ -68,8 +68,9 @@ int scr_cntl_write(const struct scr_env *env, struct scr_cntl *c,
 int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, int rank,
                      const char *path, struct scr_err *err);
 
-/* Filemaps of several ranks of a node. */
+/* Filemaps of several ranks of a node that name a dataset. */
 struct scr_cntl_maps {
+    int id;
     struct scr_cntl_map {
         int local; /* rank on its node */
         scr_filemap *map;

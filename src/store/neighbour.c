@@ -365,7 +365,8 @@ static void never_completed(scr_filemap *map, int id)
 static int write_changed(const struct scr_env *env, struct scr_neighbour_hold *h,
                          void (*change)(scr_filemap *map, int id), struct scr_err *err)
 {
-    struct scr_cntl_maps maps = { scr_calloc(h->maps.n, sizeof *maps.of), 0 };
+    struct scr_cntl_maps maps = { h->what.id, scr_calloc(h->maps.n, sizeof *maps.of),
+                                  0 };
     int ok = maps.of != NULL;
     for (size_t i = 0; i < h->maps.n && ok; i++) {
         scr_filemap *copy = scr_filemap_dup(h->maps.of[i].map);

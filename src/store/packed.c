@@ -47,10 +47,10 @@ static int enter_list(struct job *j, const char *path, const struct scr_rank2fil
 
 static int enter_part(struct job *j, int part, int ranks, struct scr_err *err)
 {
-    struct scr_rank2file list = { 0 };
+    struct scr_rank2file list = { .ranks = ranks };
     char *path = scr_rank2file_part_path(j->p, j->id, part);
     int rc;
-    TRY_OUT(scr_rank2file_part(j->env, j->p, j->id, part, ranks, &list, err));
+    TRY_OUT(scr_rank2file_part(j->env, j->p, j->id, part, &list, err));
     TRY_OUT(enter_list(j, path, &list, err));
 out:
     scr_rank2file_fini(&list);

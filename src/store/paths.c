@@ -65,43 +65,36 @@ out:
     return rc;
 }
 
-/* Of the index, but id: the complete ones, and with_summary those that have one. */
-static int list_ids(const struct scr_env *env, const struct scr_prefix *p,
-                    const struct scr_index *index, int id, int with_summary, int **ids,
-                    size_t *n, struct scr_err *err)
-{
-    size_t all = 0;
-    int rc = scr_index_ids(index, ids, &all);
-    *n = 0;
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "list of datasets");
-    for (size_t i = 0; i < all; i++) {
-        int other = (*ids)[i];
-        if (other != id && (scr_index_is_complete(index, other) ||
-                            (with_summary && scr_prefix_has_summary(env, p, other))))
-            (*ids)[(*n)++] = other;
-    }
-    return SCR_OK;
-}
-
 int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int **ids, size_t *n, struct scr_err *err)
 {
     struct scr_index index;
+    size_t all = 0;
     int rc = scr_prefix_index_read(env, p, &index, err);
     *ids = NULL;
     *n = 0;
-    if (rc == SCR_OK)
-        rc = list_ids(env, p, &index, id, 0, ids, n, err);
+    if (rc == SCR_OK && scr_index_ids(&index, ids, &all) != SCR_OK)
+        rc = scr_no_memory(err);
+    for (size_t i = 0; i < all && rc == SCR_OK; i++)
+        if ((*ids)[i] != id && scr_index_is_complete(&index, (*ids)[i]))
+            (*ids)[(*n)++] = (*ids)[i];
     scr_index_fini(&index);
     return rc;
 }
 
 int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p,
-                      const struct scr_index *index, int id, int **ids, size_t *n,
-                      struct scr_err *err)
+                      const struct scr_index *index, int id, int **ids, size_t *n)
 {
-    return list_ids(env, p, index, id, 1, ids, n, err);
+    size_t all = 0;
+    *n = 0;
+    TRY(scr_index_ids(index, ids, &all));
+    for (size_t i = 0; i < all; i++) {
+        int other = (*ids)[i];
+        if (other != id && (scr_index_is_complete(index, other) ||
+                            scr_prefix_has_summary(env, p, other)))
+            (*ids)[(*n)++] = other;
+    }
+    return SCR_OK;
 }
 
 int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p, int id)
@@ -127,21 +120,20 @@ static int lists_one(const struct scr_env *env, const struct scr_prefix *p, int 
 }
 
 int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p,
-                     const struct scr_index *index, int id,
-                     const struct scr_table *paths, struct scr_ids *shared, int *newer,
+                     const struct scr_paths_of *of, struct scr_ids *shared, int *newer,
                      struct scr_err *err)
 {
     struct scr_index read = SCR_INDEX_INIT;
     int *ids = NULL;
     size_t n = 0;
-    int rc = index ? SCR_OK : scr_prefix_index_read(env, p, &read, err);
-    index = index ? index : &read;
+    int rc = of->index ? SCR_OK : scr_prefix_index_read(env, p, &read, err);
+    const struct scr_index *index = of->index ? of->index : &read;
     *newer = 0;
-    if (rc == SCR_OK)
-        rc = scr_paths_claimed(env, p, index, id, &ids, &n, err);
+    if (rc == SCR_OK && scr_paths_claimed(env, p, index, of->id, &ids, &n) != SCR_OK)
+        rc = scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         struct scr_err why = SCR_ERR_INIT;
-        int common = 0, one = lists_one(env, p, ids[i], paths, &common, &why);
+        int common = 0, one = lists_one(env, p, ids[i], of->paths, &common, &why);
         if (one == SCR_E_NOMEM || one == SCR_E_IO)
             rc = scr_fail(err, one, 0, "%s", why.text);
         if (one == SCR_E_VERSION && scr_index_is_complete(index, ids[i]))

@@ -22,21 +22,24 @@ int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, in
                        int **ids, size_t *n, struct scr_err *err);
 /* Also of those that are not complete and still have a summary, as a crash after the
  * index was edited leaves them: an index that is rebuilt would call them complete. Who
- * replaces a file that one of them lists removes the summary. index: as
- * it was read just before. */
+ * replaces a file that one of them lists removes the summary. index: as it was read
+ * just before. SCR_OK or SCR_E_NOMEM. */
 int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p,
-                      const struct scr_index *index, int id, int **ids, size_t *n,
-                      struct scr_err *err);
+                      const struct scr_index *index, int id, int **ids, size_t *n);
 /* 1 if the index calls dataset id complete, or cannot be read. */
 int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p,
                           int id);
+/* A dataset, and its paths. */
+struct scr_paths_of {
+    int id;
+    const struct scr_table *paths;
+    const struct scr_index *index; /* as it was read just before; NULL: it is read */
+};
 /* Adds to shared those of scr_paths_claimed that list one of the paths. One whose list
  * is gone or damaged lists none: it cannot be restored. *newer: a complete one whose
- * list only a newer version can read, so that it may list any; 0: none. index: as it
- * was read just before; NULL: it is read here. */
+ * list only a newer version can read, so that it may list any; 0: none. */
 int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p,
-                     const struct scr_index *index, int id,
-                     const struct scr_table *paths, struct scr_ids *shared, int *newer,
+                     const struct scr_paths_of *of, struct scr_ids *shared, int *newer,
                      struct scr_err *err);
 /* Gives up the plans of the others that are pending (store/arrival.h) and list one of
  * the paths, or whose list cannot be used, so that it may name any: a process that

@@ -186,9 +186,9 @@ static int check(struct replacing *r, const struct scr_index *index,
 static int find_older(const struct replacing *r, const struct scr_index *index,
                       struct scr_ids *older, struct scr_err *err)
 {
+    const struct scr_paths_of of = { r->id, &r->paths, index };
     int newer = 0;
-    int rc =
-        scr_paths_shared(r->env, r->p, index, r->id, &r->paths, older, &newer, err);
+    int rc = scr_paths_shared(r->env, r->p, &of, older, &newer, err);
     return rc == SCR_OK && newer > 0
                ? scr_fail(err, SCR_E_VERSION, 0,
                           "dataset %d: its files may replace those of dataset %d, "

@@ -39,7 +39,9 @@ int main(int argc, char **argv)
                           &(struct scr_attempt){ STAMP, dset, nodes, NULL }, &err),
          &err);
     if (argc == 3)
-        done(scr_arrival_arrived(&env, &p, id, STAMP, 0, 0, &err), &err);
+        done(scr_arrival_arrived(&(struct scr_arrival){ &env, &p, id, 0, 0 }, STAMP,
+                                 &err),
+             &err);
     scr_hash_delete(nodes);
     scr_hash_delete(dset);
     scr_prefix_fini(&p);

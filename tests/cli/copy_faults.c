@@ -400,8 +400,8 @@ static void landed(struct test_store *t, int packed)
         if (r >= LOST) {
             char *record = land(r, path, bytes, n, packed);
             const char *name = record;
-            assert_int_equal(scr_arrival_landed(&env, &t->p, ID, 1, r, &name, 1, NULL),
-                             SCR_OK);
+            const struct scr_arrival a = { &env, &t->p, ID, 1, r };
+            assert_int_equal(scr_arrival_landed(&a, &name, 1, NULL), SCR_OK);
             free(record);
         }
         free(path);

@@ -850,8 +850,8 @@ static void arrive_late_as(struct job *job, int id, uint64_t stamp)
     snprintf(dir, sizeof dir, ".scr/scr.dataset.%d", id);
     int want = job_has(job, dir) ? SCR_OK : SCR_E_NOENT;
     CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
-    CHECK_RC(scr_arrival_arrived(&env, &p, id, stamp, job->rank, job->rank, &err), want,
-             &err);
+    const struct scr_arrival a = { &env, &p, id, job->rank, job->rank };
+    CHECK_RC(scr_arrival_arrived(&a, stamp, &err), want, &err);
     scr_err_clear(&err);
     CHECK_RC(scr_arrival_finish(&env, &p, id, job->rank, &err), SCR_OK, &err);
     scr_prefix_fini(&p);

@@ -75,8 +75,8 @@ static void plan(int id, uint64_t stamp)
 static void arrive(int id, uint64_t stamp, int node, int rank)
 {
     struct scr_err err = SCR_ERR_INIT;
-    assert_int_equal(scr_arrival_arrived(&posix, &prefix, id, stamp, node, rank, &err),
-                     SCR_OK);
+    const struct scr_arrival a = { &posix, &prefix, id, node, rank };
+    assert_int_equal(scr_arrival_arrived(&a, stamp, &err), SCR_OK);
 }
 
 static void arrive_all(int id, uint64_t stamp)
@@ -309,10 +309,10 @@ static void what_has_landed_is_read_back(void **state)
     const char *const files[] = { "a/b", "c d" };
     (void)state;
     plan(ID, STAMP);
-    assert_int_equal(scr_arrival_landed(&posix, &prefix, ID, 0, 1, files, 2, &err),
-                     SCR_OK);
-    assert_int_equal(scr_arrival_landed(&posix, &prefix, ID, 0, 0, files, 1, &err),
-                     SCR_OK);
+    const struct scr_arrival one = { &posix, &prefix, ID, 0, 1 };
+    const struct scr_arrival zero = { &posix, &prefix, ID, 0, 0 };
+    assert_int_equal(scr_arrival_landed(&one, files, 2, &err), SCR_OK);
+    assert_int_equal(scr_arrival_landed(&zero, files, 1, &err), SCR_OK);
     scr_filemap *map = scr_filemap_new();
     assert_int_equal(scr_arrival_read(&posix, &prefix, ID, 0, map, &err), SCR_OK);
     assert_int_equal(scr_arrival_read(&posix, &prefix, ID, 2, map, &err), SCR_OK);
