@@ -68,17 +68,17 @@ static void sync_ahead(const struct scr_sys *sys, int out, uint64_t end, size_t 
                                    SYNC_FILE_RANGE_WRITE);
 }
 
-/* n bytes that are in memory to out, -1: nowhere; counts and sums up on the way. */
-static int put(const struct scr_sys *sys, const struct scr_copy *job, const void *bytes,
-               size_t n, int out, const char *tmp, struct scr_copied *got,
+/* n bytes that are in memory to out; counts and sums up on the way. */
+static int put(const struct scr_stream *s, const void *bytes, size_t n,
                struct scr_err *err)
 {
+    const struct scr_copy *job = s->job;
     if (job->want_crc || job->crc != NULL)
-        got->crc = scr_crc32(got->crc, bytes, n);
-    got->size += n;
-    TRY(out >= 0 ? scr_write_all(sys, out, bytes, n, tmp, err) : SCR_OK);
-    if (out >= 0 && job->sync)
-        sync_ahead(sys, out, got->size, n);
+        s->got->crc = scr_crc32(s->got->crc, bytes, n);
+    s->got->size += n;
+    TRY(s->out >= 0 ? scr_write_all(s->sys, s->out, bytes, n, s->tmp, err) : SCR_OK);
+    if (s->out >= 0 && job->sync)
+        sync_ahead(s->sys, s->out, s->got->size, n);
     if (job->pace != NULL)
         TRY(job->pace->step(job->pace->arg, n, err));
     return SCR_OK;
@@ -86,17 +86,17 @@ static int put(const struct scr_sys *sys, const struct scr_copy *job, const void
 
 /* Copies in to out from byte got->size on, up to the end that the file has then: it may
  * have been cut or have grown since it was opened. */
-static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
-                const char *tmp, struct scr_copied *got, struct scr_err *err)
+static int pump(const struct scr_stream *s, struct scr_err *err)
 {
-    int is_short = job->buf > 0 && job->buf < SCR_COPY_SLICE;
-    size_t cap = is_short ? job->buf : SCR_COPY_SLICE, n = cap;
+    int is_short = s->job->buf > 0 && s->job->buf < SCR_COPY_SLICE;
+    size_t cap = is_short ? s->job->buf : SCR_COPY_SLICE, n = cap;
     void *buf = malloc(cap);
     int rc;
     TRY_OUT(buf ? SCR_OK : scr_no_memory(err));
     while (n == cap) {
-        TRY_OUT(scr_pread_upto(sys, in, buf, cap, (off_t)got->size, &n, job->src, err));
-        TRY_OUT(put(sys, job, buf, n, out, tmp, got, err));
+        TRY_OUT(scr_pread_upto(s->sys, s->in, buf, cap, (off_t)s->got->size, &n,
+                               s->job->src, err));
+        TRY_OUT(put(s, buf, n, err));
     }
 out:
     free(buf);
@@ -152,24 +152,21 @@ static int check(const struct scr_copy *job, const struct scr_copied *got,
 }
 
 /* Attributes last: writing changes the times. */
-static int finish(const struct scr_sys *sys, const struct scr_copy *job, int out,
-                  const char *tmp, const struct scr_copied *got, struct scr_err *err)
+static int finish(const struct scr_stream *s, struct scr_err *err)
 {
-    struct stat attr = job->attr ? *job->attr : got->st;
-    attr.st_mode |= job->mode_or;
-    TRY(check(job, got, err));
-    return scr_fd_set_attr(sys, out, &attr, tmp, err);
+    struct stat attr = s->job->attr ? *s->job->attr : s->got->st;
+    attr.st_mode |= s->job->mode_or;
+    TRY(check(s->job, s->got, err));
+    return scr_fd_set_attr(s->sys, s->out, &attr, s->tmp, err);
 }
 
-static int move(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
-                const char *tmp, struct scr_copied *got, struct scr_err *err)
+static int move(struct scr_stream *s, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    if (job->code == SCR_COPY_UNPACK)
-        return scr_recode_unpack(sys, job, in, out, tmp, got, err);
-    if (job->code == SCR_COPY_PACK)
-        rc = scr_recode_pack(sys, job, in, out, tmp, got, err);
-    return rc == SCR_OK && !got->packed ? pump(sys, job, in, out, tmp, got, err) : rc;
+    if (s->job->code == SCR_COPY_UNPACK)
+        return scr_recode_unpack(s, err);
+    if (s->job->code == SCR_COPY_PACK)
+        TRY(scr_recode_pack(s, err));
+    return s->got->packed ? SCR_OK : pump(s, err);
 }
 
 /* A temporary left by an earlier attempt is in the way of O_EXCL, which keeps us from
@@ -190,24 +187,26 @@ int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
                    struct scr_copy_open *file, struct scr_copied *got,
                    struct scr_err *err)
 {
-    int in = -1;
+    struct scr_stream s = { .sys = sys, .job = job, .in = -1, .got = got };
     *got = (struct scr_copied){ 0 };
     file->fd = -1;
     file->tmp = job->tmp ? scr_strdup(job->tmp) : scr_copy_tmp(job->dst, job->tag);
+    s.tmp = file->tmp;
     int rc = SCR_OK;
     if (file->tmp == NULL)
         rc = scr_no_memory(err);
     if (rc == SCR_OK)
-        rc = open_source(sys, job, &in, &got->st, err);
+        rc = open_source(sys, job, &s.in, &got->st, err);
     if (rc == SCR_OK)
         rc = check_source(job, &got->st, err);
     if (rc == SCR_OK)
         rc = open_tmp(sys, file, err);
+    s.out = file->fd;
     if (rc == SCR_OK)
-        rc = move(sys, job, in, file->fd, file->tmp, got, err);
+        rc = move(&s, err);
     if (rc == SCR_OK)
-        rc = finish(sys, job, file->fd, file->tmp, got, err);
-    scr_close(sys, &in, job->src, NULL); /* only read from */
+        rc = finish(&s, err);
+    scr_close(sys, &s.in, job->src, NULL); /* only read from */
     if (rc == SCR_OK)
         return rc;
     if (file->fd >= 0) {
@@ -268,14 +267,16 @@ int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
 int scr_copy_check(const struct scr_sys *sys, const struct scr_copy *job,
                    struct scr_copied *got, struct scr_err *err)
 {
-    int in = -1;
+    struct scr_stream s = {
+        .sys = sys, .job = job, .in = -1, .out = -1, .tmp = "", .got = got
+    };
     *got = (struct scr_copied){ 0 };
     int rc;
-    TRY_OUT(open_source(sys, job, &in, &got->st, err));
+    TRY_OUT(open_source(sys, job, &s.in, &got->st, err));
     TRY_OUT(check_source(job, &got->st, err));
-    TRY_OUT(move(sys, job, in, -1, "", got, err));
+    TRY_OUT(move(&s, err));
     TRY_OUT(check(job, got, err));
 out:
-    scr_close(sys, &in, job->src, NULL); /* only read from */
+    scr_close(sys, &s.in, job->src, NULL); /* only read from */
     return rc;
 }

@@ -16,42 +16,36 @@ enum {
     LOOK_AT = 8 << 20, /* plain bytes that tell of a larger file */
 };
 
-struct stream {
-    const struct scr_sys *sys;
-    const struct scr_copy *job;
-    int in, out;
-    const char *tmp;
-    struct scr_copied *got;
-    struct scr_zst *z;
-    void *buf;
-};
-
-static int stream_init(struct stream *s, struct scr_err *err)
+static int stream_init(struct scr_stream *s, struct scr_err *err)
 {
     s->buf = malloc(BUF);
     return s->buf != NULL ? SCR_OK : scr_no_memory(err);
 }
 
 /* Takes z over. */
-static int stream_set(struct stream *s, struct scr_zst *z, const struct scr_err *err)
+static int stream_set(struct scr_stream *s, struct scr_zst *z,
+                      const struct scr_err *err)
 {
     s->z = z;
     return z != NULL ? SCR_OK : err != NULL ? err->code : SCR_E_NOMEM;
 }
 
-static void stream_fini(struct stream *s)
+static void stream_fini(struct scr_stream *s)
 {
     scr_zst_free(s->z);
     free(s->buf);
+    s->z = NULL;
+    s->buf = NULL;
 }
 
-static int step(const struct stream *s, size_t n, struct scr_err *err)
+static int step(const struct scr_stream *s, size_t n, struct scr_err *err)
 {
     const struct scr_copy_pace *pace = s->job->pace;
     return pace != NULL ? pace->step(pace->arg, n, err) : SCR_OK;
 }
 
-static int put(const struct stream *s, const void *buf, size_t n, struct scr_err *err)
+static int put(const struct scr_stream *s, const void *buf, size_t n,
+               struct scr_err *err)
 {
     TRY(s->out >= 0 ? scr_write_all(s->sys, s->out, buf, n, s->tmp, err) : SCR_OK);
     return step(s, n, err);
@@ -61,20 +55,20 @@ static int put(const struct stream *s, const void *buf, size_t n, struct scr_err
 
 static int put_packed(void *arg, const void *buf, size_t n, struct scr_err *err)
 {
-    struct stream *s = arg;
+    struct scr_stream *s = arg;
     s->got->stored_crc = scr_crc32(s->got->stored_crc, buf, n);
     s->got->stored_size += n;
     return put(s, buf, n, err);
 }
 
-static int pack_some(struct stream *s, size_t n, struct scr_err *err)
+static int pack_some(struct scr_stream *s, size_t n, struct scr_err *err)
 {
     s->got->crc = scr_crc32(s->got->crc, s->buf, n);
     s->got->size += n;
     return scr_zst_feed(s->z, s->buf, n, put_packed, s, err);
 }
 
-static int changed(const struct stream *s, struct scr_err *err)
+static int changed(const struct scr_stream *s, struct scr_err *err)
 {
     return scr_fail(err, SCR_E_CORRUPT, 0, "copy %s: it changed while it was read",
                     s->job->src);
@@ -86,7 +80,7 @@ static int is_worth_it(uint64_t plain, uint64_t stored)
 }
 
 /* *worth: it is, as far as the file was read. */
-static int pack_all(struct stream *s, int *worth, struct scr_err *err)
+static int pack_all(struct scr_stream *s, int *worth, struct scr_err *err)
 {
     uint64_t size = (uint64_t)s->got->st.st_size;
     int looked = size <= LOOK_AT;
@@ -107,7 +101,7 @@ static int pack_all(struct stream *s, int *worth, struct scr_err *err)
 }
 
 /* Both files from their beginning. */
-static int start_over(struct stream *s, struct scr_err *err)
+static int start_over(struct scr_stream *s, struct scr_err *err)
 {
     struct scr_copied *got = s->got;
     got->size = got->stored_size = 0;
@@ -117,7 +111,7 @@ static int start_over(struct stream *s, struct scr_err *err)
     return scr_resize(s->sys, s->out, 0, s->tmp, err);
 }
 
-static int pack(struct stream *s, struct scr_err *err)
+static int pack(struct scr_stream *s, struct scr_err *err)
 {
     uint64_t size = (uint64_t)s->got->st.st_size;
     int worth = 1;
@@ -134,17 +128,12 @@ int scr_recode_is_too_small(uint64_t size)
     return !is_worth_it(size, 0);
 }
 
-int scr_recode_pack(const struct scr_sys *sys, const struct scr_copy *job, int in,
-                    int out, const char *tmp, struct scr_copied *got,
-                    struct scr_err *err)
+int scr_recode_pack(struct scr_stream *s, struct scr_err *err)
 {
-    struct stream s = {
-        .sys = sys, .job = job, .in = in, .out = out, .tmp = tmp, .got = got
-    };
-    if (scr_recode_is_too_small((uint64_t)got->st.st_size))
+    if (scr_recode_is_too_small((uint64_t)s->got->st.st_size))
         return SCR_OK;
-    int rc = pack(&s, err);
-    stream_fini(&s);
+    int rc = pack(s, err);
+    stream_fini(s);
     return rc;
 }
 
@@ -166,7 +155,7 @@ out:
 
 static int put_plain(void *arg, const void *buf, size_t n, struct scr_err *err)
 {
-    struct stream *s = arg;
+    struct scr_stream *s = arg;
     const uint64_t *size = s->job->size;
     if (size != NULL && n > *size - s->got->size)
         return scr_fail(err, SCR_E_CORRUPT, 0,
@@ -177,7 +166,7 @@ static int put_plain(void *arg, const void *buf, size_t n, struct scr_err *err)
     return put(s, buf, n, err);
 }
 
-static int unpack_all(struct stream *s, struct scr_err *err)
+static int unpack_all(struct scr_stream *s, struct scr_err *err)
 {
     size_t n = BUF;
     int rc = SCR_OK;
@@ -192,20 +181,15 @@ static int unpack_all(struct stream *s, struct scr_err *err)
     return rc == SCR_OK ? scr_zst_end(s->z, put_plain, s, err) : rc;
 }
 
-int scr_recode_unpack(const struct scr_sys *sys, const struct scr_copy *job, int in,
-                      int out, const char *tmp, struct scr_copied *got,
-                      struct scr_err *err)
+int scr_recode_unpack(struct scr_stream *s, struct scr_err *err)
 {
-    struct stream s = {
-        .sys = sys, .job = job, .in = in, .out = out, .tmp = tmp, .got = got
-    };
     struct scr_err why = SCR_ERR_INIT;
     int rc;
-    TRY_OUT(stream_init(&s, &why));
-    TRY_OUT(stream_set(&s, scr_zst_unpacker(&why), &why));
-    TRY_OUT(unpack_all(&s, &why));
+    TRY_OUT(stream_init(s, &why));
+    TRY_OUT(stream_set(s, scr_zst_unpacker(&why), &why));
+    TRY_OUT(unpack_all(s, &why));
 out:
-    stream_fini(&s);
+    stream_fini(s);
     return rc == SCR_OK ? rc
-                        : scr_fail(err, rc, 0, "unpack %s: %s", job->src, why.text);
+                        : scr_fail(err, rc, 0, "unpack %s: %s", s->job->src, why.text);
 }

@@ -385,9 +385,9 @@ void scr_xfer_run(struct scr_xfer *x, const struct scr_sys *sys, int threads)
     int rc = scr_pace_sleep(&x->pace, 0, &why); /* cancelled while it waited? */
     if (rc == SCR_OK && x->o.prepare != NULL)
         rc = x->o.prepare(x->o.arg, x->file, x->n, &why);
-    if (rc == SCR_OK && x->o.width > 0)
-        rc = scr_slot_take(sys, x->slot_dir, x->o.width, x->o.crowd, x->o.first,
-                           &x->pace, &slot, &why);
+    const struct scr_slots slots = { x->slot_dir, x->o.width, x->o.first, x->o.crowd };
+    if (rc == SCR_OK && slots.width > 0)
+        rc = scr_slot_take(sys, &slots, &x->pace, &slot, &why);
     if (rc != SCR_OK)
         fail(x, rc, &why);
     scr_pace_start(&x->pace);

@@ -21,30 +21,31 @@ static int try_one(const struct scr_sys *sys, const char *dir, int i,
     return rc;
 }
 
-static int try_round(const struct scr_sys *sys, const char *dir, int width, int *first,
-                     struct scr_lock *slot, struct scr_err *err)
+/* Those from *next on. */
+static int try_round(const struct scr_sys *sys, const struct scr_slots *slots,
+                     int *next, struct scr_lock *slot, struct scr_err *err)
 {
     int rc = SCR_E_LOCKED;
-    for (int i = 0; i < TRIES && i < width && rc == SCR_E_LOCKED; i++) {
+    for (int i = 0; i < TRIES && i < slots->width && rc == SCR_E_LOCKED; i++) {
         struct scr_err why = SCR_ERR_INIT;
-        rc = try_one(sys, dir, *first, slot, &why);
-        *first = (*first + 1) % width;
+        rc = try_one(sys, slots->dir, *next, slot, &why);
+        *next = (*next + 1) % slots->width;
         if (rc != SCR_OK && rc != SCR_E_LOCKED)
             scr_fail(err, rc, 0, "%s", why.text);
     }
     return rc;
 }
 
-int scr_slot_take(const struct scr_sys *sys, const char *dir, int width, int crowd,
-                  int first, struct scr_pace *p, struct scr_lock *slot,
-                  struct scr_err *err)
+int scr_slot_take(const struct scr_sys *sys, const struct scr_slots *slots,
+                  struct scr_pace *p, struct scr_lock *slot, struct scr_err *err)
 {
-    double pause = FIRST_PAUSE, most = LONG_PAUSE * crowd / width;
+    double crowd = slots->crowd, pause = FIRST_PAUSE;
+    double most = LONG_PAUSE * crowd / slots->width;
     double least = LEAST_LAST_PAUSE * (crowd < SMALL_CROWD ? crowd / SMALL_CROWD : 1);
+    int next = slots->first % slots->width;
     most = most > least ? most : least;
-    first %= width;
     for (;;) {
-        int rc = try_round(sys, dir, width, &first, slot, err);
+        int rc = try_round(sys, slots, &next, slot, err);
         if (rc != SCR_E_LOCKED)
             return rc;
         if ((rc = scr_pace_sleep(p, pause, err)) != SCR_OK)

@@ -8,13 +8,17 @@
 #include "base/lock.h"
 #include "xfer/pace.h"
 
-/* Waits for one of <dir>/slot.<0 … width-1>.lock, beginning with number first % width.
- * crowd: about how many wait; the more, the longer each sleeps between looks, so that
- * all of them together ask the file system no more often. SCR_E_CANCELLED: p was
- * cancelled meanwhile. */
-int scr_slot_take(const struct scr_sys *sys, const char *dir, int width, int crowd,
-                  int first, struct scr_pace *p, struct scr_lock *slot,
-                  struct scr_err *err);
+/* The places: <dir>/slot.<0 … width-1>.lock. */
+struct scr_slots {
+    const char *dir;
+    int width;
+    int first; /* number, modulo width, to begin with */
+    int crowd; /* about how many wait; the more, the longer each sleeps between looks, so
+                  that all of them together ask the file system no more often */
+};
+/* Waits for one of them. SCR_E_CANCELLED: p was cancelled meanwhile. */
+int scr_slot_take(const struct scr_sys *sys, const struct scr_slots *slots,
+                  struct scr_pace *p, struct scr_lock *slot, struct scr_err *err);
 /* Nothing if none is held. */
 void scr_slot_give_back(const struct scr_sys *sys, struct scr_lock *slot);
 
