@@ -6,7 +6,7 @@
 
 #include "fmt/filemap.h"
 #include "fmt/rank2file.h"
-#include "par/rank2file.h"
+#include "par/rank2file_all.h"
 #include "store/cntl.h"
 #include "store/flushing.h"
 #include "store/prefix.h"
