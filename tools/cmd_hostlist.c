@@ -6,7 +6,6 @@
 #include <jansson.h>
 
 #include "base/hostlist.h"
-#include "base/str.h"
 #include "tool.h"
 
 enum {
@@ -46,20 +45,13 @@ static const int actions[] = { OPT_COUNT,    OPT_NTH,    OPT_MINUS, OPT_INTERSEC
 
 /* --- input --- */
 
-/* All operands as one list. */
 static int read_operands(struct scr_tool *t, const struct scr_args *a,
                          struct scr_hostlist *out, struct scr_err *err)
 {
-    struct scr_str joined = SCR_STR_INIT;
     const char *first = a->opt[OPT_HOSTS];
     if (a->noperands == 0 && first == NULL)
         return scr_tool_usage(t, err, "which hosts?");
-    scr_str_printf(&joined, "%s", first ? first : "");
-    for (int i = 0; i < a->noperands; i++)
-        scr_str_printf(&joined, "%s%s", first || i > 0 ? "," : "", a->operand[i]);
-    int rc = joined.bad ? scr_no_memory(err) : scr_hostlist_expand(joined.p, out, err);
-    scr_str_free(&joined);
-    return rc;
+    return scr_tool_host_operands(a, first, out, err);
 }
 
 typedef int (*combine)(const struct scr_hostlist *, const struct scr_hostlist *,

@@ -102,11 +102,9 @@ static int list(struct scr_tool *t, const struct scr_args *a, const struct job *
         (!scr_parse_seconds(a->opt[OPT_TIMEOUT], &limit) || limit <= 0))
         return scr_tool_usage(t, err, "option --timeout: \"%s\" is no time",
                               a->opt[OPT_TIMEOUT]);
-    int rc = SCR_OK;
-    if (a->noperands > 0) {
-        rc = scr_hostlist_expand(a->operand[0], &given, err);
+    int rc = scr_tool_host_operands(a, NULL, &given, err);
+    if (rc == SCR_OK && given.n > 0)
         nodes = &given;
-    }
     if (rc == SCR_OK && nodes->n == 0)
         rc = scr_fail(err, SCR_E_CONFIG, 0,
                       "outside of an allocation: name the nodes, or set SCR_NODELIST");
@@ -159,13 +157,13 @@ out:
 
 const struct scr_cmd scr_cmd_list_down_nodes = {
     .name = "list_down_nodes",
-    .usage = "[OPTION]... [NODES]",
+    .usage = "[OPTION]... [NODES]...",
     .about =
         "Tests NODES (by default those of the allocation), all at once, and prints\n"
         "those that cannot be used: known to be down, bad in the eyes of the resource\n"
         "manager, listed in SCR_EXCLUDE_NODES, silent to ping, not to be reached, or\n"
         "not passing scr_check_node. The exit status is 1 if there are any.",
     .opts = opts,
-    .max_operands = 1,
+    .max_operands = -1,
     .run = run,
 };

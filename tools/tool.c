@@ -244,6 +244,18 @@ int scr_tool_hosts(struct scr_tool *t, const struct scr_args *a, int row,
     return rc;
 }
 
+int scr_tool_host_operands(const struct scr_args *a, const char *first,
+                           struct scr_hostlist *list, struct scr_err *err)
+{
+    struct scr_str all = SCR_STR_INIT;
+    scr_str_printf(&all, "%s", first ? first : "");
+    for (int i = 0; i < a->noperands; i++)
+        scr_str_printf(&all, "%s%s", first || i > 0 ? "," : "", a->operand[i]);
+    int rc = all.bad ? scr_no_memory(err) : scr_hostlist_expand(all.p, list, err);
+    scr_str_free(&all);
+    return rc;
+}
+
 /* --- running --- */
 
 /* A wrong use names the way to the right one, in the same line. */

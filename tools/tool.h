@@ -143,6 +143,9 @@ int scr_tool_int(struct scr_tool *t, const struct scr_args *a, int row, int64_t 
 struct scr_hostlist;
 int scr_tool_hosts(struct scr_tool *t, const struct scr_args *a, int row,
                    struct scr_hostlist *list, struct scr_err *err);
+/* All operands as one list of hosts, after those in first (NULL: none). */
+int scr_tool_host_operands(const struct scr_args *a, const char *first,
+                           struct scr_hostlist *list, struct scr_err *err);
 
 /* --- for main.c and the tests --- */
 /* Runs the program with these arguments and returns its exit status. */

@@ -99,6 +99,10 @@ SCR_EXCLUDE_NODES=n3 run scr_list_down_nodes --reason
 is 1 "n3: listed in SCR_EXCLUDE_NODES"
 SCR_EXCLUDE_NODES=n3 run scr_list_down_nodes -j srun
 is 0 "n3"
+SCR_EXCLUDE_NODES="n[2-3]" run scr_list_down_nodes -j srun n1 n3 "n[2,4]"
+is 0 "n[2-3]"
+SCR_EXCLUDE_NODES=n3 run scr_list_down_nodes -j srun ""
+is 0 "n3"
 SCR_EXCLUDE_NODES=n3,n9 run scr_list_down_nodes --down n[1-2],n7
 is 1 "n[1-3]"
 SCR_EXCLUDE_NODES=n3 run scr_list_down_nodes n1,n4
