@@ -147,20 +147,31 @@ static void tell(struct scr_tool *t, const struct scr_args *a, const struct hist
         scr_tool_print(t, "%.0f\n", secs < 1 ? 1 : floor(secs));
 }
 
+static int find_log(struct scr_tool *t, const struct scr_args *a, char **path,
+                    struct scr_err *err)
+{
+    const char *given = a->opt[OPT_LOGFILE];
+    TRY(given ? SCR_OK : scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
+    *path = given ? scr_strdup(given) : scr_prefix_file(&t->prefix, "log");
+    return *path ? SCR_OK : scr_no_memory(err);
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     const char *model = a->opt[OPT_MODEL] ? a->opt[OPT_MODEL] : "daly";
-    const char *given = a->opt[OPT_LOGFILE];
     int young = strcmp(model, "young") == 0;
+    char *path = NULL;
     struct history h = { 0 };
     if (!young && strcmp(model, "daly") != 0)
         return scr_tool_usage(
             t, err, "option --model: \"%s\" is neither daly nor young", model);
-    TRY(given ? SCR_OK : scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
-    char *path = given ? scr_strdup(given) : scr_prefix_file(&t->prefix, "log");
-    int rc = path ? read_log(t, path, &h, err) : scr_no_memory(err);
+    int rc;
+    TRY_OUT(find_log(t, a, &path, err));
+    TRY_OUT(read_log(t, path, &h, err));
+out:
     free(path);
-    if (rc == SCR_E_NOENT && given == NULL) { /* the first run is still to come */
+    /* Before the first run neither the log nor the prefix directory has to exist. */
+    if (rc == SCR_E_NOENT && a->opt[OPT_LOGFILE] == NULL) {
         scr_err_clear(err);
         rc = SCR_OK;
     }
