@@ -11,10 +11,10 @@
 
 static int read_config(struct job *job, struct scr_err *err)
 {
-    int rc;
-    if ((rc = scr_cfg_params(job->t->cfg, &job->prm, err)) == SCR_OK)
-        rc = scr_rm_open(&job->t->env, job->t->cfg, &job->prm, &job->rm, err);
-    return rc;
+    TRY(scr_cfg_params(job->t->cfg, &job->prm, err));
+    if (!scr_cfg_is_set(job->t->cfg, "SCR_RUNS"))
+        job->prm.runs = job->prm.retries < 0 ? -1 : job->prm.retries + 1;
+    return scr_rm_open(&job->t->env, job->t->cfg, &job->prm, &job->rm, err);
 }
 
 int scr_job_open(struct scr_tool *t, const char *prefix, struct job *job,

@@ -63,6 +63,14 @@ SCR_RUNS=3 run scr_run mpirun ./job 7 8 9
 has_status 9
 says "run 1 of 3" "run 2 of 3" "run 3 of 3" "SCR_RUNS=3"
 again
+SCR_RETRIES=1 run scr_mpirun ./job 7 8 9
+has_status 8
+says "run 1 of 2" "run 2 of 2" "SCR_RUNS=2"
+again
+SCR_RETRIES=2 SCR_RUNS=1 run scr_mpirun ./job 7 8
+has_status 7
+says "run 1 of 1" "SCR_RUNS=1"
+again
 SCR_RUNS=-1 run scr_mpirun ./job 1 1 1 1 0
 has_status 0
 says "run 5, 4 of 4"

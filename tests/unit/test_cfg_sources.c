@@ -479,11 +479,12 @@ static void test_what_has_no_effect_is_told(void **state)
     struct scr_params prm;
     test_cfg_file("prefix/.scrconf", "SCR_LOG_DB_HOST=h\nSTORE=/ssd VIEW=PRIVATE "
                                      "FLUSH=BBAPI\nSCR_COPY_METADATA=1\n");
-    test_cfg_open(&t, "SCR_FLUSH_TYPE=BBAPI", "SCR_RETRIES=3",
+    test_cfg_open(&t, "SCR_FLUSH_TYPE=BBAPI", "SCR_FETCH_TYPE=SYNC",
                   "SCR_LOG_SYSLOG_LEVEL=LOG_ERR", NULL);
     assert_int_equal(test_cfg_load(&t), SCR_OK);
     const char *log = test_cfg_log(&t);
-    assert_contains(log, "SCR_RETRIES (environment) has no effect: SCR_RUNS counts");
+    assert_contains(log, "SCR_FETCH_TYPE (environment) has no effect: files are "
+                         "fetched");
     assert_contains(log, "SCR_LOG_DB_HOST (");
     assert_contains(log, "SCR_COPY_METADATA (");
     assert_contains(log, "VIEW of STORE (");
