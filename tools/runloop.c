@@ -234,12 +234,12 @@ static int run_once(struct runloop *l, struct scr_err *err)
 {
     struct scr_strv argv = SCR_STRV_INIT, env = SCR_STRV_INIT;
     pid_t pid;
-    double begin = scr_now_mono();
     l->runs++;
     int rc = choose_line(l, err);
     if (rc == SCR_OK)
         rc = make_line(l, &argv, &env, err);
     if (rc == SCR_OK) {
+        double begin = scr_now_mono();
         say_start(l, &argv);
         scr_watch_start(&l->job.prm, &l->watch);
         if ((rc = start(l, &argv, &env, &pid, err)) == SCR_OK)

@@ -336,6 +336,13 @@ again
 run scr_mpirun -n 4 ./job 0 -rc 3 -rs 4
 has_status 0
 says "mpirun -n 4 ./job 0 -rc 3 -rs 4"
+# nodes that cannot say what they have are told of
+again
+mkdir -p .scr/index.scr
+run scr_mpirun -n 4 -rc "./job 0" -rs "./job 5"
+warns 2 "scr_mpirun: warning: checkpoints of 4 of 4 nodes are not known; n0: "
+has 2 "job: run 1 in "
+rmdir .scr/index.scr
 # without SCR nothing is gone on from
 SCR_ENABLE=0 run scr_mpirun -n 4 --run-cmd "./job 5 6" --restart-cmd "./job 5"
 is 6 "job: run 2 in "
