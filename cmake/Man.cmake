@@ -28,7 +28,7 @@ function(scr_man_page source)
         DEPENDS ${source} VERBATIM)
     set(pages ${man_pages} ${out})
 
-    file(STRINGS ${source} name_line REGEX "^[A-Za-z0-9_, -]+ - " LIMIT_COUNT 1)
+    file(STRINGS ${source} name_line REGEX "^[A-Za-z0-9_., -]+ - " LIMIT_COUNT 1)
     string(REGEX REPLACE " - .*$" "" names "${name_line}")
     string(REPLACE "," ";" names "${names}")
     foreach(name ${names})

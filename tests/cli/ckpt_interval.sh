@@ -41,6 +41,8 @@ run scr_ckpt_interval
 is 0 7001
 run scr_ckpt_interval --model daly --percent
 is 0 4.28
+run scr_ckpt_interval.py --percent --prefix "$tmp"
+is 0 4.28
 one_run 900
 run scr_ckpt_interval -m young
 is 0 734
