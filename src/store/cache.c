@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/dir.h"
+#include "base/hashfile.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -96,24 +97,37 @@ int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
     return rc;
 }
 
+/* Whether the list at path has a dataset of SCR 3.x in cache: those that bypassed it
+ * are in the prefix directory. A damaged list may have one. */
+static int lists_cached(const struct scr_sys *sys, const char *path)
+{
+    scr_hash *h = scr_hash_new();
+    int rc = h ? scr_hash_file_read(sys, path, h, NULL) : SCR_E_NOMEM;
+    int found = rc == SCR_E_CORRUPT;
+    for (SCR_HASH_EACH(e, scr_hash_get(h, "DSET"))) {
+        const char *bypass = scr_hash_get_val(scr_hash_elem_hash(e), "BYPASS");
+        found |= bypass == NULL || strcmp(bypass, "1") != 0;
+    }
+    scr_hash_delete(h);
+    return found;
+}
+
 void scr_place_tell_scr3(const struct scr_env *env, const struct scr_place *pl,
                          const char *base)
 {
-    static const char *const lists[] = { "cindex.scrinfo", "filemap.scrinfo" };
     const struct scr_place job = { pl->user, pl->jobid, NULL, NULL };
     char *dir = scr_place_dir(&job, base, 1);
-    int told = 0;
-    for (size_t i = 0; dir != NULL && i < 2 && !told; i++) {
-        char *list = scr_path_join(dir, lists[i]);
-        struct stat st;
-        told = list && scr_file_stat(env->sys, list, &st, NULL) == SCR_OK;
-        free(list);
-    }
-    if (told)
+    char *list = dir ? scr_path_join(dir, "cindex.scrinfo") : NULL;
+    char *old = dir ? scr_path_join(dir, "filemap.scrinfo") : NULL; /* of 1 and 2 */
+    struct stat st;
+    if ((list && lists_cached(env->sys, list)) ||
+        (old && scr_file_stat(env->sys, old, &st, NULL) == SCR_OK))
         scr_log(env->log, SCR_LOG_WARN,
                 "SCR 3.x or older has datasets in cache (%s): they stay there and are "
                 "not read; its scr_postrun or its next run saves them",
                 dir);
+    free(list);
+    free(old);
     free(dir);
 }
 

@@ -29,7 +29,7 @@ int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
 
 /* SCR 1.1 to 3.x has its datasets and lists of them in the job's directory itself,
  * above those of prefix directories. Nothing here reads or deletes them: this warns
- * where there is such a list below base. */
+ * where such a list below base has a dataset that did not bypass the cache. */
 void scr_place_tell_scr3(const struct scr_env *env, const struct scr_place *pl,
                          const char *base);
 

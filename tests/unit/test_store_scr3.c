@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_halt and jobs of SCR 3.x lock halt.scr itself with flock and rewrite it where it
- * lies: ours wait for that, but not for ever. */
+ * lies: ours wait for that, but not for ever. Its list of datasets in cache. */
 #include "helper_pack.h"
 #include "helper_store.h"
 
 #include <sys/file.h>
 #include <sys/wait.h>
 
+#include "base/hashfile.h"
 #include "fmt/state.h"
+#include "store/cache.h"
 
 enum { UPDATES = 40 };
 
@@ -157,12 +159,49 @@ static void who_holds_the_lock_for_ever_is_not_waited_for(void **state)
     test_store_close(&t);
 }
 
+/* Whether the user is told of datasets in cache, by a list of dataset 3 with this value
+ * of BYPASS; NULL: it has none, "": the list is empty. */
+static int is_told(struct test_store *t, const char *bypass)
+{
+    const struct scr_place place = { "u", "7", NULL, NULL };
+    size_t before = strlen(test_store_log(t));
+    scr_hash *h = scr_hash_new();
+    scr_hash *dset = !bypass || *bypass ? scr_hash_set_kv_int(h, "DSET", 3) : NULL;
+    if (dset != NULL)
+        scr_hash_set_val(dset, "PATH", "/cache");
+    if (dset != NULL && bypass != NULL)
+        scr_hash_set_val(dset, "BYPASS", bypass);
+    assert_int_equal(scr_hash_file_write(t->env.sys,
+                                         test_path("u/scr.7/cindex.scrinfo"), h,
+                                         SCR_VOLATILE, &t->err),
+                     SCR_OK);
+    scr_hash_delete(h);
+    scr_place_tell_scr3(&t->env, &place, test_path("."));
+    return strstr(test_store_log(t) + before, "datasets in cache") != NULL;
+}
+
+/* What bypassed it lies in the prefix directory. */
+static void only_what_lies_in_cache_is_told(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    assert_int_equal(mkdir(test_path("u"), 0700), 0);
+    assert_int_equal(mkdir(test_path("u/scr.7"), 0700), 0);
+    assert_true(is_told(&t, "0"));
+    assert_true(is_told(&t, NULL));
+    assert_false(is_told(&t, "1"));
+    assert_false(is_told(&t, ""));
+    test_store_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ours_waits_for_theirs),
         cmocka_unit_test(who_reads_sees_no_half_of_one),
         cmocka_unit_test(who_holds_the_lock_for_ever_is_not_waited_for),
+        cmocka_unit_test(only_what_lies_in_cache_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }
