@@ -218,27 +218,39 @@ int scr_prefix_state_read(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
+/* A damaged file, or one that says what cannot be, is kept aside, and another is begun.
+ */
+static int edit_state(struct scr_txn *s, scr_hash_edit edit, void *arg,
+                      struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc;
+    TRY_OUT(scr_txn_load(s, &why));
+    TRY_OUT(scr_txn_edit(s, edit, arg, &why));
+out:
+    if (rc != SCR_E_CORRUPT || s->bytes == NULL || !scr_txn_may_start_anew(s->name)) {
+        if (rc != SCR_OK && err != NULL)
+            *err = why;
+        return rc;
+    }
+    TRY(scr_txn_keep_aside(s, why.text, err));
+    scr_hash_unset_all(s->h);
+    TRY(scr_txn_edit(s, edit, arg, err));
+    /* Also when the edit changed nothing: what was kept aside once is not found again.
+     */
+    return scr_txn_write(s, err);
+}
+
 int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *p,
                             const char *name, scr_hash_edit edit, void *arg,
                             struct scr_err *err)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    int aside = SCR_E_FAILURE; /* SCR_OK: a damaged file was kept aside */
     struct scr_txn s;
-    int rc = scr_txn_init(&s, env, p, name, err);
-    if (rc == SCR_OK && (rc = scr_txn_lock(&s, err)) == SCR_OK) {
-        rc = scr_txn_load(&s, &why);
-        if (rc == SCR_E_CORRUPT && scr_txn_may_start_anew(name))
-            rc = aside = scr_txn_keep_aside(&s, why.text, err);
-        else if (rc != SCR_OK)
-            scr_fail(err, rc, 0, "%s", why.text);
-    }
-    if (rc == SCR_OK)
-        rc = scr_txn_edit(&s, edit, arg, err);
-    /* Also when the edit changed nothing: what was kept aside once is not found again.
-     */
-    if (rc == SCR_OK && aside == SCR_OK)
-        rc = scr_txn_write(&s, err);
+    int rc;
+    TRY_OUT(scr_txn_init(&s, env, p, name, err));
+    TRY_OUT(scr_txn_lock(&s, err));
+    TRY_OUT(edit_state(&s, edit, arg, err));
+out:
     scr_txn_fini(&s);
     return rc;
 }

@@ -159,6 +159,27 @@ static void who_holds_the_lock_for_ever_is_not_waited_for(void **state)
     test_store_close(&t);
 }
 
+/* A number that is none is damage, too: the next change begins a new file. */
+static void a_bad_number_is_kept_aside(void **state)
+{
+    (void)state;
+    struct test_store t;
+    int left = 7;
+    test_store_open(&t);
+    scr_hash *h = scr_hash_new();
+    scr_hash_set_val(h, "CheckpointsLeft", "x");
+    assert_int_equal(
+        scr_hash_file_write(t.env.sys, halt_path(), h, SCR_VOLATILE, &t.err), SCR_OK);
+    scr_hash_delete(h);
+    assert_int_equal(
+        scr_prefix_state_update(&t.env, &t.p, "halt.scr", set_left, &left, &t.err),
+        SCR_OK);
+    assert_int_equal(access(test_path("prefix/.scr/halt.scr.damaged.1"), F_OK), 0);
+    assert_true(their_update("Theirs"));
+    check_has(&t, 7, "Theirs");
+    test_store_close(&t);
+}
+
 /* Whether the user is told of datasets in cache, by a list of dataset 3 with this value
  * of BYPASS; NULL: it has none, "": the list is empty. */
 static int is_told(struct test_store *t, const char *bypass)
@@ -201,6 +222,7 @@ int main(void)
         cmocka_unit_test(ours_waits_for_theirs),
         cmocka_unit_test(who_reads_sees_no_half_of_one),
         cmocka_unit_test(who_holds_the_lock_for_ever_is_not_waited_for),
+        cmocka_unit_test(a_bad_number_is_kept_aside),
         cmocka_unit_test(only_what_lies_in_cache_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
