@@ -58,8 +58,8 @@ static void end_run(struct history *h)
 }
 
 /* A run begins where the library says so; what a run script says of it has a note, and
- * ends it, too, if the program did not live to say that. What is recorded of lost nodes
- * is found when the run is over. */
+ * ends it, too, if the program did not live to say that. Lost nodes are found, and
+ * datasets scavenged, when the run is over. */
 static void add_event(struct history *h, const char *event, double at, const json_t *e)
 {
     int by_script = json_object_get(e, "note") != NULL;
@@ -71,7 +71,8 @@ static void add_event(struct history *h, const char *event, double at, const jso
         h->running = 1;
         h->begin = h->last = at;
     }
-    if (!h->running || strcmp(event, "NODE_FAIL") == 0)
+    if (!h->running || strcmp(event, "NODE_FAIL") == 0 ||
+        strncmp(event, "SCAVENGE_", 9) == 0)
         return;
     h->last = at > h->last ? at : h->last;
     if (strcmp(event, "RUN_END") == 0)

@@ -68,6 +68,8 @@ log RUN_START -S 310
 log CHECKPOINT_END -S 340 -L 20
 log FLUSH_SUCCESS -S 390 -L 5
 log NODE_FAIL -S 900 -N "n2: gone"
+log SCAVENGE_START -S 910 -D 7
+log SCAVENGE_END -S 910 -D 7 -L 5
 echo "no event" >>"$log"
 echo '{"time":"yesterday","event":"RUN_START"}' >>"$log"
 echo '{"event":"RUN_START"}' >>"$log"
