@@ -367,7 +367,8 @@ static void enter(scr_filemap *map, const struct scale *s, int i)
     char *red = redfile_of(s, "/cache/.scr", i);
     scr_hash *desc = description(s, i), *dset = dataset(ID, (uint64_t)s->ranks);
     scr_meta *meta = scr_meta_new();
-    scr_meta_set(meta, scr_path_base(red), "XOR", FILE_BYTES, ID, rank, s->ranks, 1);
+    scr_meta_set(meta, scr_path_base(red), "XOR", FILE_BYTES,
+                 (struct scr_meta_of){ ID, rank, s->ranks }, 1);
     scr_filemap_set_meta(map, ID, rank, red, meta);
     scr_filemap_set_expected_files(map, ID, rank, 1);
     scr_filemap_set_dataset(map, ID, rank, dset);
@@ -462,7 +463,8 @@ static scr_meta *make_file(const struct scale *s, const char *stage, int rank)
                                 SCR_VOLATILE, &err),
                &err);
     scr_meta *m = scr_meta_new();
-    scr_meta_set(m, name, "FULL", sizeof bytes, ID, rank, s->ranks, 1);
+    scr_meta_set(m, name, "FULL", sizeof bytes,
+                 (struct scr_meta_of){ ID, rank, s->ranks }, 1);
     char *dest = scr_asprintf("%s/%s", where, name);
     scr_meta_set_dest(m, dest);
     free(dest);

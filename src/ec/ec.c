@@ -33,8 +33,10 @@ struct survivors {
     int n;                   /* of each */
 };
 
-static int sort_survivors(int nd, int np, const int *have, struct survivors *s)
+static int sort_survivors(const struct scr_ec_code *c, const int *have,
+                          struct survivors *s)
 {
+    int nd = c->nd, np = c->np;
     int nparity = 0;
     uint8_t seen[SCR_EC_MAX] = { 0 };
     for (int d = 0; d < nd; d++)
@@ -103,11 +105,13 @@ static void express(int nd, const uint8_t *g, const struct survivors *s,
                 out[j] ^= gf_mul(g[s->missing[b]], rows[b * nd + j]);
 }
 
-int scr_ec_solve(int nd, int np, const uint8_t *gen, const int *have, const int *want,
+int scr_ec_solve(const struct scr_ec_code *code, const int *have, const int *want,
                  int nwant, uint8_t *coef)
 {
+    int nd = code->nd, np = code->np;
+    const uint8_t *gen = code->gen;
     struct survivors s;
-    if (nd < 1 || np < 0 || nd + np > SCR_EC_MAX || !sort_survivors(nd, np, have, &s))
+    if (nd < 1 || np < 0 || nd + np > SCR_EC_MAX || !sort_survivors(code, have, &s))
         return 0;
     for (int w = 0; w < nwant; w++)
         if (want[w] < 0 || want[w] >= nd + np)
@@ -183,34 +187,35 @@ static void apply_binary(int nsrc, const int *which, size_t n, uint8_t *const *s
         xor_all(nsrc, which, n, src, dst);
 }
 
-static void apply_tables(int nsrc, int ndst, const uint8_t *tables, size_t n,
-                         uint8_t *const *src, uint8_t *const *dst)
+static void apply_tables(const struct scr_ec_sums *s, size_t n, uint8_t *const *src,
+                         uint8_t *const *dst)
 {
     unsigned char *from[SCR_EC_MAX], *to[SCR_EC_MAX];
     for (size_t at = 0; at < n; at += MAX_SLICE) {
         size_t len = n - at < MAX_SLICE ? n - at : MAX_SLICE;
-        for (int j = 0; j < nsrc; j++)
+        for (int j = 0; j < s->nsrc; j++)
             from[j] = src[j] + at;
-        for (int i = 0; i < ndst; i++)
+        for (int i = 0; i < s->ndst; i++)
             to[i] = dst[i] + at;
-        ec_encode_data((int)len, nsrc, ndst, (unsigned char *)tables, from, to);
+        ec_encode_data((int)len, s->nsrc, s->ndst, (unsigned char *)s->tables, from,
+                       to);
     }
 }
 
-void scr_ec_apply(int nsrc, int ndst, const uint8_t *coef, const uint8_t *tables,
-                  size_t n, uint8_t *const *src, uint8_t *const *dst)
+void scr_ec_apply(const struct scr_ec_sums *s, size_t n, uint8_t *const *src,
+                  uint8_t *const *dst)
 {
     int which[SCR_EC_MAX], binary = 1;
-    if (n == 0 || ndst == 0)
+    if (n == 0 || s->ndst == 0)
         return;
-    for (int i = 0; binary && i < ndst; i++)
-        binary = binary_row(nsrc, coef + i * nsrc, which) >= 0;
+    for (int i = 0; binary && i < s->ndst; i++)
+        binary = binary_row(s->nsrc, s->coef + i * s->nsrc, which) >= 0;
     if (!binary) {
-        apply_tables(nsrc, ndst, tables, n, src, dst);
+        apply_tables(s, n, src, dst);
         return;
     }
-    for (int i = 0; i < ndst; i++) {
-        int ones = binary_row(nsrc, coef + i * nsrc, which);
+    for (int i = 0; i < s->ndst; i++) {
+        int ones = binary_row(s->nsrc, s->coef + i * s->nsrc, which);
         apply_binary(ones, which, n, src, dst[i]);
     }
 }

@@ -172,14 +172,14 @@ void scr_meta_set_stat(scr_meta *m, const struct stat *st)
 }
 
 void scr_meta_set(scr_meta *m, const char *file, const char *type, uint64_t size,
-                  int dset, int rank, int ranks, int complete)
+                  struct scr_meta_of of, int complete)
 {
     scr_meta_set_text(m, SCR_META_FILE, file);
     scr_meta_set_text(m, SCR_META_TYPE, type);
     scr_meta_set_filesize(m, size);
-    scr_meta_set_number(m, SCR_META_DSET, dset);
-    scr_meta_set_number(m, SCR_META_RANK, rank);
-    scr_meta_set_number(m, SCR_META_RANKS, ranks);
+    scr_meta_set_number(m, SCR_META_DSET, of.dset);
+    scr_meta_set_number(m, SCR_META_RANK, of.rank);
+    scr_meta_set_number(m, SCR_META_RANKS, of.ranks);
     scr_meta_set_number(m, SCR_META_COMPLETE, complete);
 }
 

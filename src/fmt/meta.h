@@ -72,8 +72,12 @@ void scr_meta_set_shared(scr_meta *m);
 void scr_meta_set_crc32(scr_meta *m, uint32_t crc);
 void scr_meta_unset_crc32(scr_meta *m);
 void scr_meta_set_stat(scr_meta *m, const struct stat *st); /* MODE UID GID and times */
+/* Whose file it is. */
+struct scr_meta_of {
+    int dset, rank, ranks;
+};
 void scr_meta_set(scr_meta *m, const char *file, const char *type, uint64_t size,
-                  int dset, int rank, int ranks, int complete);
+                  struct scr_meta_of of, int complete);
 
 /* NULL: not recorded. */
 const char *scr_meta_text(const scr_meta *m, enum scr_meta_text t);

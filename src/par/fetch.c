@@ -89,8 +89,9 @@ static int announce_file(struct fetch *f, const struct fetched *file,
     char *path = cache_path(f, file->rel);
     char *full = scr_path_join(f->at.prefix->path, is->item.name);
     int rc = meta && path && full ? SCR_OK : scr_no_memory(err);
-    scr_meta_set(meta, file->rel, "FULL", is->size, f->at.id, f->at.world->rank,
-                 f->at.world->size, 0);
+    scr_meta_set(meta, file->rel, "FULL", is->size,
+                 (struct scr_meta_of){ f->at.id, f->at.world->rank, f->at.world->size },
+                 0);
     if (is->has_crc)
         scr_meta_set_crc32(meta, is->crc);
     scr_meta_set_text(meta, SCR_META_ASKED, is->asked);

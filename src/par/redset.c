@@ -221,8 +221,8 @@ static void enter_redfile(const struct scr_redset *r, scr_filemap *map)
     uint64_t size = r->header_bytes + scr_geom_parity_bytes(&r->g, r->set->me);
     if (f != NULL)
         scr_meta_set(scr_file_need_meta(f, &e->files), scr_path_base(r->redpath),
-                     scr_scheme_name(r->g.scheme), size, r->id, me, r->p->world->size,
-                     1);
+                     scr_scheme_name(r->g.scheme), size,
+                     (struct scr_meta_of){ r->id, me, r->p->world->size }, 1);
 }
 
 int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_err *err)

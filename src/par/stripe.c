@@ -407,7 +407,7 @@ static void compute(struct engine *e, struct job *j, uint64_t t, size_t n)
     }
     for (int i = 0; i < j->plan.ndst; i++)
         dst[i] = at(e, &j->dst[i], t);
-    scr_ec_apply(j->plan.nsrc, j->plan.ndst, j->plan.coef, j->plan.tables, n, src, dst);
+    scr_plan_apply(&j->plan, n, src, dst);
 }
 
 static int push_job(struct engine *e, struct job *j)

@@ -216,7 +216,8 @@ static int solve(const struct scr_geom *g, struct scr_plan *plan, const int *fro
         scr_ec_generator(nd, g->k, gen);
     /* The survivors are distinct, so that only memory can fail the solution. */
     if (gen == NULL || plan->coef == NULL || plan->tables == NULL ||
-        !scr_ec_solve(nd, g->k, gen, from, to, plan->ndst, plan->coef))
+        !scr_ec_solve(&(struct scr_ec_code){ nd, g->k, gen }, from, to, plan->ndst,
+                      plan->coef))
         rc = scr_no_memory(err);
     else
         scr_ec_prepare(nd, plan->ndst, plan->coef, plan->tables);
@@ -282,6 +283,14 @@ int scr_plan_row(const struct scr_geom *g, const int *have, int row,
     }
     plan->coder = pick_coder(g, have, plan);
     return SCR_OK;
+}
+
+void scr_plan_apply(const struct scr_plan *plan, size_t n, uint8_t *const *src,
+                    uint8_t *const *dst)
+{
+    const struct scr_ec_sums sums = { plan->nsrc, plan->ndst, plan->coef,
+                                      plan->tables };
+    scr_ec_apply(&sums, n, src, dst);
 }
 
 void scr_plan_fini(struct scr_plan *plan)

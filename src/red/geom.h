@@ -97,6 +97,9 @@ struct scr_plan {
  * rebuilding, so that work and traffic balance. Same result on every rank. */
 int scr_plan_row(const struct scr_geom *g, const int *have, int row,
                  struct scr_plan *plan, struct scr_err *err);
+/* Computes dst[0…ndst) of src[0…nsrc), n bytes of each (ec/ec.h). */
+void scr_plan_apply(const struct scr_plan *plan, size_t n, uint8_t *const *src,
+                    uint8_t *const *dst);
 void scr_plan_fini(struct scr_plan *plan);
 
 /* 1 if every row can be planned with have[]. */

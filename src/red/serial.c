@@ -39,7 +39,7 @@ static int run_slice(const struct scr_plan *plan, uint64_t at, size_t n,
                              n, err);
     if (rc != SCR_OK)
         return rc;
-    scr_ec_apply(plan->nsrc, plan->ndst, plan->coef, plan->tables, n, b->sym, to);
+    scr_plan_apply(plan, n, b->sym, to);
     for (int i = 0; rc == SCR_OK && i < plan->ndst; i++)
         rc = scr_member_write(members[plan->dst[i].member], &plan->dst[i], at, to[i], n,
                               err);

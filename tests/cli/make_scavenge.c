@@ -75,7 +75,7 @@ static void make_file(int rank, int file)
     done(scr_file_stat(&scr_sys_posix, dest, &st, &err), &err);
 
     scr_meta *m = scr_meta_new();
-    scr_meta_set(m, key, "FULL", n, id, rank, ranks, 1);
+    scr_meta_set(m, key, "FULL", n, (struct scr_meta_of){ id, rank, ranks }, 1);
     scr_meta_set_text(m, SCR_META_ORIG, dest);
     scr_meta_set_text(m, SCR_META_PATH, path_in_meta ? path_in_meta : where);
     scr_meta_set_text(m, SCR_META_NAME, name);

@@ -98,7 +98,8 @@ static void make_file(struct cell *c, int i, long size)
     put_file(t, path, me, i, (size_t)size);
     CHECK(stat(path, &st) == 0);
     scr_meta *meta = scr_meta_new();
-    scr_meta_set(meta, name, "FULL", (uint64_t)size, c->id, me, c->world.size, 1);
+    scr_meta_set(meta, name, "FULL", (uint64_t)size,
+                 (struct scr_meta_of){ c->id, me, c->world.size }, 1);
     scr_meta_set_text(meta, SCR_META_PATH, "ckpt");
     scr_meta_set_text(meta, SCR_META_NAME, name);
     scr_meta_set_stat(meta, &st);

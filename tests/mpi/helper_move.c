@@ -187,7 +187,7 @@ static void write_one(struct mpi_test *t, struct move_job *job, int id,
     CHECK(f != NULL && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
     scr_meta *meta = scr_meta_new();
     scr_meta_set(meta, i < 0 ? strrchr(path, '/') + 1 : rel, i < 0 ? "XOR" : "FULL", n,
-                 id, rank, size, 1);
+                 (struct scr_meta_of){ id, rank, size }, 1);
     scr_meta_set_crc32(meta, scr_crc32(0, bytes, n));
     if (i >= 0)
         set_origin(meta, rank, i);

@@ -51,7 +51,8 @@ static void check_solution(int nd, int np, const uint8_t *gen, const int *have)
     uint8_t *coef = malloc((size_t)n * (size_t)nd);
     for (int i = 0; i < n; i++)
         want[i] = i;
-    assert_int_equal(scr_ec_solve(nd, np, gen, have, want, n, coef), 1);
+    assert_int_equal(
+        scr_ec_solve(&(struct scr_ec_code){ nd, np, gen }, have, want, n, coef), 1);
     for (int w = 0; w < n; w++)
         for (int d = 0; d < nd; d++) {
             uint8_t sum = 0;
@@ -97,7 +98,9 @@ static void the_largest_codewords(void **state)
         } else {
             uint8_t *coef = malloc((size_t)nd);
             int want = 0;
-            assert_int_equal(scr_ec_solve(nd, np, gen, have, &want, 1, coef), 1);
+            assert_int_equal(scr_ec_solve(&(struct scr_ec_code){ nd, np, gen }, have,
+                                          &want, 1, coef),
+                             1);
             free(coef);
         }
         free(gen);
@@ -108,16 +111,19 @@ static void misuse_is_refused(void **state)
 {
     (void)state;
     uint8_t gen[5 * 3], coef[3];
+    struct scr_ec_code code = { 3, 2, gen };
     scr_ec_generator(3, 2, gen);
     const int twice[] = { 0, 4, 4 }, outside[] = { 0, 1, 5 }, negative[] = { 0, 1, -1 };
     const int good[] = { 0, 1, 4 }, want = 2, want_bad = 5;
-    assert_int_equal(scr_ec_solve(3, 2, gen, twice, &want, 1, coef), 0);
-    assert_int_equal(scr_ec_solve(3, 2, gen, outside, &want, 1, coef), 0);
-    assert_int_equal(scr_ec_solve(3, 2, gen, negative, &want, 1, coef), 0);
-    assert_int_equal(scr_ec_solve(3, 2, gen, good, &want_bad, 1, coef), 0);
-    assert_int_equal(scr_ec_solve(0, 2, gen, good, &want, 1, coef), 0);
-    assert_int_equal(scr_ec_solve(254, 2, gen, good, &want, 1, coef), 0);
-    assert_int_equal(scr_ec_solve(3, 2, gen, good, &want, 1, coef), 1);
+    assert_int_equal(scr_ec_solve(&code, twice, &want, 1, coef), 0);
+    assert_int_equal(scr_ec_solve(&code, outside, &want, 1, coef), 0);
+    assert_int_equal(scr_ec_solve(&code, negative, &want, 1, coef), 0);
+    assert_int_equal(scr_ec_solve(&code, good, &want_bad, 1, coef), 0);
+    assert_int_equal(scr_ec_solve(&code, good, &want, 1, coef), 1);
+    code.nd = 0;
+    assert_int_equal(scr_ec_solve(&code, good, &want, 1, coef), 0);
+    code.nd = 254;
+    assert_int_equal(scr_ec_solve(&code, good, &want, 1, coef), 0);
 }
 
 /* Results at an aligned address, or off bytes past one; the sources at any. */
@@ -136,7 +142,7 @@ static void apply_and_check(int nsrc, int ndst, size_t n, unsigned max_coef, siz
         memset(dst[i] - off, 0xee, n + off + 1);
     }
     scr_ec_prepare(nsrc, ndst, coef, tables);
-    scr_ec_apply(nsrc, ndst, coef, tables, n, src, dst);
+    scr_ec_apply(&(struct scr_ec_sums){ nsrc, ndst, coef, tables }, n, src, dst);
     for (int i = 0; i < ndst; i++) {
         for (size_t b = 0; b < n; b++) {
             uint8_t sum = 0;

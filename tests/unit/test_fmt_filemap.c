@@ -307,7 +307,7 @@ static void descriptors_meta_data_and_tags(void **state)
     scr_hash *h = scr_hash_new();
     scr_meta *m = scr_meta_new();
     scr_hash_set_val(h, "ID", "11");
-    scr_meta_set(m, "foo_28.ckpt.11", "FULL", 5, 11, 28, 32, 1);
+    scr_meta_set(m, "foo_28.ckpt.11", "FULL", 5, (struct scr_meta_of){ 11, 28, 32 }, 1);
     assert_null(scr_filemap_get_dataset(map, 11, 28));
     assert_null(scr_filemap_get_meta(map, 11, 28, "/c/foo_28.ckpt.11"));
     scr_filemap_set_dataset(map, 11, 28, h);
@@ -643,7 +643,7 @@ static scr_filemap *rich(void)
     scr_filemap *map = example(), *old = scr_filemap_new();
     struct stat st = { .st_mode = 0100600, .st_uid = 1000, .st_gid = 100 };
     scr_meta *m = scr_meta_new();
-    scr_meta_set(m, "foo", "FULL", 5, 11, 20, 32, 1);
+    scr_meta_set(m, "foo", "FULL", 5, (struct scr_meta_of){ 11, 20, 32 }, 1);
     scr_meta_set_crc32(m, 7);
     scr_meta_set_text(m, SCR_META_ORIG, "foo");
     scr_meta_set_stat(m, &st);

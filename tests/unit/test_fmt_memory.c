@@ -131,7 +131,7 @@ static void some_files(scr_filemap *map)
 {
     scr_hash *made = scr_hash_new();
     scr_meta *meta = scr_meta_new();
-    scr_meta_set(meta, "a", "FULL", 5, 6, 0, 3, 1);
+    scr_meta_set(meta, "a", "FULL", 5, (struct scr_meta_of){ 6, 0, 3 }, 1);
     scr_meta_set_text(meta, SCR_META_ORIG, "dir/a");
     scr_hash_set_val_i64(made, "CREATED", 9);
     for (int rank = 0; rank < 3; rank++) {

@@ -15,7 +15,7 @@
 static scr_meta *example(void)
 {
     scr_meta *m = scr_meta_new();
-    scr_meta_set(m, "rank_0.ckpt", "FULL", 524294, 6, 0, 4, 1);
+    scr_meta_set(m, "rank_0.ckpt", "FULL", 524294, (struct scr_meta_of){ 6, 0, 4 }, 1);
     scr_meta_set_crc32(m, 0x1b39e4e4);
     return m;
 }
@@ -206,7 +206,7 @@ static void setters_do_nothing_for_nothing(void **state)
 {
     (void)state;
     struct stat st = { .st_mode = 77 };
-    scr_meta_set(NULL, "a", "FULL", 1, 2, 3, 4, 1);
+    scr_meta_set(NULL, "a", "FULL", 1, (struct scr_meta_of){ 2, 3, 4 }, 1);
     scr_meta_set_text(NULL, SCR_META_ORIG, "a");
     scr_meta_set_text(NULL, SCR_META_PATH, "a");
     scr_meta_set_text(NULL, SCR_META_NAME, "a");

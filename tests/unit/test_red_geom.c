@@ -340,8 +340,7 @@ static int run_rows(struct memory *m, const int *have)
         size_t n = (size_t)plan.len;
         for (int j = 0; j < plan.nsrc; j++)
             memcpy(buf[j], bytes_of(m, &plan.src[j]), n);
-        scr_ec_apply(plan.nsrc, plan.ndst, plan.coef, plan.tables, n, buf,
-                     buf + plan.nsrc);
+        scr_plan_apply(&plan, n, buf, buf + plan.nsrc);
         for (int i = 0; i < plan.ndst; i++)
             memcpy(bytes_of(m, &plan.dst[i]), buf[plan.nsrc + i], n);
         scr_plan_fini(&plan);

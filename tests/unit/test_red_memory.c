@@ -67,8 +67,8 @@ static void make_member(int i)
         snprintf(name, sizeof name, "file.%d", f);
         files[i][f] = scr_path_join(dirs[i], name);
         metas[i][f] = scr_meta_new();
-        scr_meta_set(metas[i][f], name, "FULL", (uint64_t)(20 + i + f), 6, 10 + i, 100,
-                     1);
+        scr_meta_set(metas[i][f], name, "FULL", (uint64_t)(20 + i + f),
+                     (struct scr_meta_of){ 6, 10 + i, 100 }, 1);
         scr_meta_set_text(metas[i][f], SCR_META_PATH, "out");
         scr_meta_set_text(metas[i][f], SCR_META_NAME, name);
     }

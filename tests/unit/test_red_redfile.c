@@ -105,7 +105,7 @@ static const int world_ranks[] = { 0, 1, 2, 3 };
 static scr_meta *meta_of(const char *file, uint64_t size, int rank)
 {
     scr_meta *m = scr_meta_new();
-    scr_meta_set(m, file, "FULL", size, 6, rank, 4, 1);
+    scr_meta_set(m, file, "FULL", size, (struct scr_meta_of){ 6, rank, 4 }, 1);
     return m;
 }
 
