@@ -27,28 +27,43 @@ enum {
 typedef int index_enter(const struct scr_env *, const struct scr_prefix *,
                         const scr_hash *, int, time_t, struct scr_err *);
 
+/* What is built, and how it gets into the index. */
+struct build {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    int id;
+    index_enter *enter;
+    struct scr_build_report *report;
+};
+
 /* The facts about a dataset before its redundancy files are looked at. */
 struct known {
     int complete;         /* there is a summary that says so */
     int damaged;          /* and it is not true */
     const scr_hash *dset; /* by the summary; NULL: there is none */
-    index_enter *enter;
 };
+
+static int enter(const struct build *b, const scr_hash *dset, int complete, time_t when,
+                 struct scr_err *err)
+{
+    return b->enter(b->env, b->p, dset, complete, when, err);
+}
 
 /* The verdict on a dataset that is not whole: recorded first, then told. Files that
  * could not be looked at may be good, so that they change nothing. */
-static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
-                  const scr_hash *dset, const struct known *known,
-                  const struct scr_faults *f, struct scr_err *err)
+static int reject(const struct build *b, const scr_hash *dset,
+                  const struct known *known, const struct scr_faults *f,
+                  struct scr_err *err)
 {
+    int id = b->id;
     const char *first = f->first ? f->first : "files are missing";
     if (!known->damaged && !scr_faults_real(f))
         return scr_fail(err, SCR_E_IO, 0, "dataset %d cannot be checked: %s", id,
                         first);
     /* The summary stays: with it the dataset can be added again when the file is back.
      */
-    TRY(scr_hash_size(dset) > 0 ? known->enter(env, p, dset, 0, time(NULL), err)
-                                : SCR_OK);
+    if (scr_hash_size(dset) > 0)
+        TRY(enter(b, dset, 0, time(NULL), err));
     if (!scr_faults_real(f)) /* the rebuild is to blame, and may do better later */
         return scr_fail(err, SCR_E_IO, 0,
                         "dataset %d is not whole, and could not be mended: %s", id,
@@ -61,17 +76,16 @@ static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
 }
 
 /* scr_faults_check, with a bar. */
-static void check_files(const struct scr_env *env, const char *root,
-                        const scr_hash *dset, const struct scr_rank2file *list,
-                        const char *trusted, struct scr_faults *f,
-                        struct scr_build_report *report)
+static void check_files(const struct build *b, const char *root, const scr_hash *dset,
+                        const struct scr_rank2file *list, struct scr_faults *f)
 {
+    struct scr_build_report *report = b->report;
     uint64_t total = 0;
     (void)scr_hash_get_val_u64(dset, "SIZE", &total);
     if (report->progress != NULL)
         scr_progress_start(report->progress, report->progress_out, total);
     f->progress = report->progress;
-    scr_faults_check(env, root, dset, list, trusted, f, &report->files);
+    scr_faults_check(b->env, root, dset, list, f, &report->files);
     scr_progress_hide(report->progress);
 }
 
@@ -139,52 +153,49 @@ void scr_build_tidy(const struct scr_env *env, const struct scr_prefix *p, int i
 }
 
 /* staged: the files are not in their places yet. */
-static int record(const struct scr_env *env, const struct scr_prefix *p, int id,
-                  const scr_hash *dset, const struct scr_rank2file *all, int staged,
-                  index_enter *enter, struct scr_err *err)
+static int record(const struct build *b, const scr_hash *dset,
+                  const struct scr_rank2file *all, int staged, struct scr_err *err)
 {
-    char *dir = scr_prefix_dset_dir(p, id);
-    int rc = dir ? scr_dir_make(env->sys, dir, DIR_MODE, err) : scr_no_memory(err);
+    char *dir = scr_prefix_dset_dir(b->p, b->id);
+    int rc = dir ? scr_dir_make(b->env->sys, dir, DIR_MODE, err) : scr_no_memory(err);
     free(dir);
+    if (rc != SCR_OK)
+        return rc;
     /* The entry before the summary, as a flush has it (invariant P1): a summary without
      * an index means that the index was lost. */
-    if (rc == SCR_OK)
-        rc = enter(env, p, dset, 0, time(NULL), err);
-    if (rc == SCR_OK)
-        rc = write_rank2file(env, p, id, all, err);
-    if (rc == SCR_OK && staged)
-        rc = scr_stage_place(env, p, id, dset, all, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_summary_write(env, p, id, dset, 1, err);
-    return rc == SCR_OK ? enter(env, p, dset, 1, time(NULL), err) : rc;
+    TRY(enter(b, dset, 0, time(NULL), err));
+    TRY(write_rank2file(b->env, b->p, b->id, all, err));
+    if (staged)
+        TRY(scr_stage_place(b->env, b->p, b->id, dset, all, err));
+    TRY(scr_prefix_summary_write(b->env, b->p, b->id, dset, 1, err));
+    return enter(b, dset, 1, time(NULL), err);
 }
 
 int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int id,
                      const scr_hash *dset, const struct scr_rank2file *all,
                      struct scr_err *err)
 {
-    return record(env, p, id, dset, all, 0, scr_prefix_index_enter, err);
+    const struct build b = { env, p, id, scr_prefix_index_enter, NULL };
+    return record(&b, dset, all, 0, err);
 }
 
 /* --- a scavenged dataset --- */
 
 /* Everything is there: tell those who will look for it, the index last. Meanwhile no
  * older summary vouches for a list of files that is half old and half new. */
-static int publish(struct scr_scan *s, const struct known *known, struct scr_err *err)
+static int publish(const struct build *b, struct scr_scan *s, int complete,
+                   struct scr_err *err)
 {
-    int rc = SCR_OK;
     if (scr_hash_size(s->dset) == 0)
         return scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no file describes it",
                         s->id);
     if (scr_hash_set_val_i64(s->dset, "COMPLETE", 1) == NULL)
         return scr_no_memory(err);
-    if (known->complete)
-        rc = known->enter(s->env, s->p, s->dset, 0, time(NULL), err);
-    if (rc == SCR_OK && known->complete)
-        rc = scr_prefix_summary_remove(s->env, s->p, s->id, err);
-    return rc == SCR_OK ? record(s->env, s->p, s->id, s->dset, &s->files, s->staged,
-                                 known->enter, err)
-                        : rc;
+    if (complete) {
+        TRY(enter(b, s->dset, 0, time(NULL), err));
+        TRY(scr_prefix_summary_remove(s->env, s->p, s->id, err));
+    }
+    return record(b, s->dset, &s->files, s->staged, err);
 }
 
 /* Files are missing because sets could not be rebuilt: that is reported first. */
@@ -198,8 +209,8 @@ static void blame_sets(struct scr_scan *s, struct scr_faults *f)
     s->lost.first = NULL;
 }
 
-static int rebuild_and_check(struct scr_scan *s, struct scr_faults *f,
-                             struct scr_build_report *report, struct scr_err *err)
+static int rebuild_and_check(const struct build *b, struct scr_scan *s,
+                             struct scr_faults *f, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_scan_rebuild(s, f, &why);
@@ -208,28 +219,29 @@ static int rebuild_and_check(struct scr_scan *s, struct scr_faults *f,
     else if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
     /* Of what could not be read nothing is known: that is not to count as lost. */
-    else if (f->n == 0 || scr_faults_real(f))
-        check_files(s->env, s->root, s->dset, &s->files, s->trusted, f, report);
+    else if (f->n == 0 || scr_faults_real(f)) {
+        f->trusted = s->trusted;
+        check_files(b, s->root, s->dset, &s->files, f);
+    }
     blame_sets(s, f);
     return SCR_OK;
 }
 
-static int build_scavenged(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, const struct known *known,
-                           struct scr_build_report *report, struct scr_err *err)
+static int build_scavenged(const struct build *b, const struct known *known,
+                           struct scr_err *err)
 {
     struct scr_scan s;
     struct scr_faults f = SCR_FAULTS_INIT;
     int rc;
-    TRY_OUT(scr_scan_open(&s, env, p, id, err));
-    TRY_OUT(rebuild_and_check(&s, &f, report, err));
-    TRY_OUT(f.n > 0 ? reject(env, p, id, scr_hash_size(s.dset) ? s.dset : known->dset,
-                             known, &f, err)
-                    : publish(&s, known, err));
+    TRY_OUT(scr_scan_open(&s, b->env, b->p, b->id, err));
+    TRY_OUT(rebuild_and_check(b, &s, &f, err));
+    TRY_OUT(f.n > 0 ? reject(b, scr_hash_size(s.dset) ? s.dset : known->dset, known, &f,
+                             err)
+                    : publish(b, &s, known->complete, err));
 out:
-    report->rebuilt_ranks = s.rebuilt_ranks;
-    report->newer = s.newer;
-    report->built = rc == SCR_OK;
+    b->report->rebuilt_ranks = s.rebuilt_ranks;
+    b->report->newer = s.newer;
+    b->report->built = rc == SCR_OK;
     scr_faults_fini(&f);
     scr_scan_fini(&s);
     return rc;
@@ -237,31 +249,30 @@ out:
 
 /* --- a flushed dataset --- */
 
-static time_t flushed_at(const struct scr_env *env, const struct scr_prefix *p, int id)
+static time_t flushed_at(const struct build *b)
 {
-    time_t when = scr_prefix_summary_time(env, p, id);
+    time_t when = scr_prefix_summary_time(b->env, b->p, b->id);
     return when != 0 ? when : time(NULL);
 }
 
 /* Whether a scavenge left something to rebuild from beside an unusable summary. */
-static int is_scavenged(const struct scr_env *env, const struct scr_prefix *p, int id)
+static int is_scavenged(const struct build *b)
 {
     struct scr_scan s;
-    int rc = scr_scan_open(&s, env, p, id, NULL);
+    int rc = scr_scan_open(&s, b->env, b->p, b->id, NULL);
     scr_scan_fini(&s);
     return rc == SCR_OK;
 }
 
 /* Checks the files that rank2file lists. */
-static int check_flushed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                         const scr_hash *dset, int complete, struct scr_faults *f,
-                         struct scr_build_report *report, struct scr_err *err)
+static int check_flushed(const struct build *b, const scr_hash *dset, int complete,
+                         struct scr_faults *f, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     struct scr_rank2file list = { 0 };
-    int rc = scr_prefix_rank2file_read(env, p, id, &list, &why);
+    int rc = scr_prefix_rank2file_read(b->env, b->p, b->id, &list, &why);
     if (rc == SCR_OK)
-        check_files(env, p->path, dset, &list, NULL, f, report);
+        check_files(b, b->p->path, dset, &list, f);
     else if (rc != SCR_E_NOMEM)
         scr_faults_add_err(f, &why);
     if (!complete)
@@ -270,20 +281,19 @@ static int check_flushed(const struct scr_env *env, const struct scr_prefix *p, 
     return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
 }
 
-static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                         const scr_hash *dset, int complete, index_enter *enter,
-                         struct scr_build_report *report, struct scr_err *err)
+static int build_flushed(const struct build *b, const scr_hash *dset, int complete,
+                         struct scr_err *err)
 {
     struct scr_faults f = SCR_FAULTS_INIT;
-    int rc = check_flushed(env, p, id, dset, complete, &f, report, err);
-    const struct known known = { complete, scr_faults_real(&f), dset, enter };
+    int rc = check_flushed(b, dset, complete, &f, err);
+    const struct known known = { complete, scr_faults_real(&f), dset };
     if (rc == SCR_OK && f.n == 0)
-        rc = enter(env, p, dset, 1, flushed_at(env, p, id), err);
-    else if (rc == SCR_OK && is_scavenged(env, p, id)) {
-        report->files = 0;
-        rc = build_scavenged(env, p, id, &known, report, err);
+        rc = enter(b, dset, 1, flushed_at(b), err);
+    else if (rc == SCR_OK && is_scavenged(b)) {
+        b->report->files = 0;
+        rc = build_scavenged(b, &known, err);
     } else if (rc == SCR_OK)
-        rc = reject(env, p, id, dset, &known, &f, err);
+        rc = reject(b, dset, &known, &f, err);
     scr_faults_fini(&f);
     return rc;
 }
@@ -292,65 +302,65 @@ static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, 
  * replace the files and died before it did --- */
 
 /* Of one that is being deleted files may be gone in a moment. */
-static int check_stays(const struct scr_env *env, const struct scr_prefix *p,
-                       const struct scr_index *index, int id, struct scr_err *err)
+static int check_stays(const struct build *b, const struct scr_index *index,
+                       struct scr_err *err)
 {
     struct scr_index_entry e;
-    if (scr_index_get(index, id, &e, NULL) != SCR_OK || !(e.doomed || e.failed))
+    if (scr_index_get(index, b->id, &e, NULL) != SCR_OK || !(e.doomed || e.failed))
         return SCR_OK;
-    if (!e.doomed && is_scavenged(env, p, id))
+    if (!e.doomed && is_scavenged(b))
         return SCR_E_NOENT;
     return scr_fail(err, e.doomed ? SCR_E_CANCELLED : SCR_E_INVALID, 0,
-                    "%s (dataset %d) is %s", e.dset.name, id,
+                    "%s (dataset %d) is %s", e.dset.name, b->id,
                     e.doomed ? "being deleted" : "marked as failed");
 }
 
 /* What the index says of it, and its list of files. SCR_E_NOENT: one of them is not
  * there, or cannot be used. */
-static int read_listed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       scr_hash *dset, struct scr_rank2file *list, struct scr_err *err)
+static int read_listed(const struct build *b, scr_hash *dset,
+                       struct scr_rank2file *list, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = dset ? scr_prefix_index_read(env, p, &index, err) : scr_no_memory(err);
+    int rc =
+        dset ? scr_prefix_index_read(b->env, b->p, &index, err) : scr_no_memory(err);
     if (rc == SCR_OK)
-        rc = check_stays(env, p, &index, id, err);
-    if (rc == SCR_OK && (rc = scr_index_dataset(&index, id, dset)) == SCR_E_NOMEM)
+        rc = check_stays(b, &index, err);
+    if (rc == SCR_OK && (rc = scr_index_dataset(&index, b->id, dset)) == SCR_E_NOMEM)
         rc = scr_no_memory(err);
-    if (rc == SCR_OK && scr_prefix_rank2file_read(env, p, id, list, NULL) != SCR_OK)
+    if (rc == SCR_OK &&
+        scr_prefix_rank2file_read(b->env, b->p, b->id, list, NULL) != SCR_OK)
         rc = SCR_E_NOENT;
     scr_index_fini(&index);
     return rc;
 }
 
-static int enter_listed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                        scr_hash *dset, const struct scr_rank2file *list,
-                        index_enter *enter, struct scr_err *err)
+static int enter_listed(const struct build *b, scr_hash *dset,
+                        const struct scr_rank2file *list, struct scr_err *err)
 {
     scr_hash_set_val_u64(dset, "SIZE", scr_rank2file_bytes(list));
     scr_hash_set_val_u64(dset, "FILES", scr_rank2file_num_files(list));
     scr_hash_set_val_i64(dset, "COMPLETE", 1);
     int rc;
-    TRY_OUT(scr_hash_ok(dset) ? scr_arrival_give_up(env, p, id, err)
+    TRY_OUT(scr_hash_ok(dset) ? scr_arrival_give_up(b->env, b->p, b->id, err)
                               : scr_no_memory(err));
-    TRY_OUT(scr_paths_sync(env, p, list, err));
-    TRY_OUT(scr_prefix_summary_write(env, p, id, dset, 1, err));
-    TRY_OUT(enter(env, p, dset, 1, time(NULL), err));
+    TRY_OUT(scr_paths_sync(b->env, b->p, list, err));
+    TRY_OUT(scr_prefix_summary_write(b->env, b->p, b->id, dset, 1, err));
+    TRY_OUT(enter(b, dset, 1, time(NULL), err));
 out:
     if (rc == SCR_E_CANCELLED)
-        (void)scr_prefix_summary_remove(env, p, id, NULL);
+        (void)scr_prefix_summary_remove(b->env, b->p, b->id, NULL);
     return rc;
 }
 
 /* Datasets on their way to the same paths: a process that copies one found this
  * one incomplete, and would put its files in their places. *n: how many there were. */
-static int give_up_meeting(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, size_t *n, struct scr_err *err)
+static int give_up_meeting(const struct build *b, size_t *n, struct scr_err *err)
 {
     struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     *n = 0;
     int rc;
-    TRY_OUT(scr_paths_add(env, p, id, &paths, err));
-    TRY_OUT(scr_paths_give_up(env, p, id, &paths, n, err));
+    TRY_OUT(scr_paths_add(b->env, b->p, b->id, &paths, err));
+    TRY_OUT(scr_paths_give_up(b->env, b->p, b->id, &paths, n, err));
 out:
     scr_table_fini(&paths);
     return rc;
@@ -358,41 +368,37 @@ out:
 
 /* Only a CRC32 shows that a file is the dataset's own, and not one that took its place.
  */
-static void check_listed(const struct scr_env *env, const struct scr_prefix *p,
-                         const scr_hash *dset, const struct scr_rank2file *list,
-                         struct scr_faults *f, struct scr_build_report *report)
+static void check_listed(const struct build *b, const scr_hash *dset,
+                         const struct scr_rank2file *list, struct scr_faults *f)
 {
-    report->files = 0;
-    check_files(env, p->path, dset, list, NULL, f, report);
+    b->report->files = 0;
+    check_files(b, b->p->path, dset, list, f);
     if (f->unsummed > 0)
         scr_faults_add(f, "of %zu files no CRC32 is recorded", f->unsummed);
-    if (report->files == 0)
+    if (b->report->files == 0)
         scr_faults_add(f, "it lists no file");
 }
 
 /* SCR_E_NOENT: there is no such dataset. */
-static int build_listed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                        index_enter *enter, struct scr_build_report *report,
-                        struct scr_err *err)
+static int build_listed(const struct build *b, struct scr_err *err)
 {
     struct scr_faults f = SCR_FAULTS_INIT;
-    const struct known known = { .enter = enter };
+    const struct known known = { 0 };
     size_t given_up = 0;
     struct scr_rank2file list = { 0 };
     scr_hash *dset = scr_hash_new();
-    int rc = read_listed(env, p, id, dset, &list, err);
+    int rc = read_listed(b, dset, &list, err);
     if (rc == SCR_OK)
-        check_listed(env, p, dset, &list, &f, report);
+        check_listed(b, dset, &list, &f);
     if (rc == SCR_OK && f.n == 0)
-        rc = give_up_meeting(env, p, id, &given_up, err);
+        rc = give_up_meeting(b, &given_up, err);
     if (rc == SCR_OK && given_up > 0) /* files may have been replaced meanwhile */
-        check_listed(env, p, dset, &list, &f, report);
+        check_listed(b, dset, &list, &f);
     if (rc == SCR_OK && f.n == 0)
-        rc = enter_listed(env, p, id, dset, &list, enter, err);
+        rc = enter_listed(b, dset, &list, err);
     else if (rc == SCR_OK)
-        rc = is_scavenged(env, p, id) ? SCR_E_NOENT
-                                      : reject(env, p, id, dset, &known, &f, err);
-    report->built = rc == SCR_OK;
+        rc = is_scavenged(b) ? SCR_E_NOENT : reject(b, dset, &known, &f, err);
+    b->report->built = rc == SCR_OK;
     scr_faults_fini(&f);
     scr_hash_delete(dset);
     scr_rank2file_fini(&list);
@@ -403,23 +409,21 @@ static int build_listed(const struct scr_env *env, const struct scr_prefix *p, i
 
 /* *done: 1 if it is complete now, or cannot be for now (an error). 0: what there is was
  * put back, and has to be looked at once more. */
-static int resume_placing(const struct scr_env *env, const struct scr_prefix *p, int id,
-                          index_enter *enter, struct scr_build_report *report,
-                          int *done, struct scr_err *err)
+static int resume_placing(const struct build *b, int *done, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     struct scr_rank2file list = { 0 };
     scr_hash *dset = scr_hash_new();
-    int rc =
-        dset ? scr_stage_read_placing(env, p, id, dset, &why) : scr_no_memory(&why);
+    int rc = dset ? scr_stage_read_placing(b->env, b->p, b->id, dset, &why)
+                  : scr_no_memory(&why);
     if (rc == SCR_OK)
-        rc = scr_prefix_rank2file_read(env, p, id, &list, &why);
+        rc = scr_prefix_rank2file_read(b->env, b->p, b->id, &list, &why);
     if (rc == SCR_OK)
-        rc = record(env, p, id, dset, &list, 1, enter, &why);
-    report->files = scr_rank2file_num_files(&list);
-    report->built = *done = rc == SCR_OK;
+        rc = record(b, dset, &list, 1, &why);
+    b->report->files = scr_rank2file_num_files(&list);
+    b->report->built = *done = rc == SCR_OK;
     if (rc == SCR_E_MISSING || rc == SCR_E_CORRUPT || rc == SCR_E_NOENT)
-        rc = scr_stage_take_back(env, p, id, &list, err);
+        rc = scr_stage_take_back(b->env, b->p, b->id, &list, err);
     else if (rc != SCR_OK)
         scr_fail(err, rc, 0, "%s", why.text);
     scr_rank2file_fini(&list);
@@ -430,82 +434,72 @@ static int resume_placing(const struct scr_env *env, const struct scr_prefix *p,
 /* --- one that bypassed the cache, of which some files lacked their names --- */
 
 /* Completes the placing of a dataset. While its job lives the job does it. */
-static int resume_replacing(const struct scr_env *env, const struct scr_prefix *p,
-                            int id, struct scr_build_report *report, int *done,
-                            struct scr_err *err)
+static int resume_replacing(const struct build *b, int *done, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     uint64_t files = 0;
-    if (scr_flushing_is_held(env, p, id))
-        return scr_fail(err, SCR_E_LOCKED, 0, "dataset %d: a job is writing it", id);
-    int rc = scr_replacing_finish(env, p, id, &files, &why);
-    report->files = files;
-    report->built = *done = rc == SCR_OK;
+    if (scr_flushing_is_held(b->env, b->p, b->id))
+        return scr_fail(err, SCR_E_LOCKED, 0, "dataset %d: a job is writing it", b->id);
+    int rc = scr_replacing_finish(b->env, b->p, b->id, &files, &why);
+    b->report->files = files;
+    b->report->built = *done = rc == SCR_OK;
     if (rc == SCR_OK)
         return SCR_OK;
     return scr_err_may_pass(rc) ? scr_fail(err, rc, 0, "%s", why.text)
-                                : scr_replacing_end(env, p, id, err);
+                                : scr_replacing_end(b->env, b->p, b->id, err);
 }
 
 /* --- the dataset, whatever it is --- */
 
-static int build_any(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     index_enter *enter, struct scr_build_report *report,
-                     struct scr_err *err)
+static int build_any(const struct build *b, struct scr_err *err)
 {
-    const struct known nothing = { .enter = enter };
+    const struct known nothing = { 0 };
     struct scr_err why = SCR_ERR_INIT;
     int complete = 0;
     scr_hash *dset = scr_hash_new();
-    int rc = scr_prefix_summary_read(env, p, id, &complete, dset, &why);
+    int rc = scr_prefix_summary_read(b->env, b->p, b->id, &complete, dset, &why);
     if (rc == SCR_OK)
-        rc = build_flushed(env, p, id, dset, complete, enter, report, err);
+        rc = build_flushed(b, dset, complete, err);
     else if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM || rc == SCR_E_IO)
         scr_fail(err, rc, 0, "%s", why.text); /* may be good, or newer: left alone */
-    else if ((rc = build_listed(env, p, id, enter, report, err)) == SCR_E_NOENT) {
-        report->files = 0;
-        rc = build_scavenged(env, p, id, &nothing, report, err);
+    else if ((rc = build_listed(b, err)) == SCR_E_NOENT) {
+        b->report->files = 0;
+        rc = build_scavenged(b, &nothing, err);
     }
     scr_hash_delete(dset);
     return rc;
 }
 
-static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
-                 index_enter *enter, struct scr_build_report *report,
-                 struct scr_err *err)
+static int build(const struct build *b, struct scr_err *err)
 {
-    int rc = SCR_OK, done = 0;
-    if (scr_replacing_is_begun(env, p, id))
-        rc = resume_replacing(env, p, id, report, &done, err);
-    if (rc == SCR_OK && !done && scr_stage_is_placing(env, p, id))
-        rc = resume_placing(env, p, id, enter, report, &done, err);
-    if (rc == SCR_OK && !done)
-        rc = build_any(env, p, id, enter, report, err);
-    if (rc == SCR_OK) {
-        scr_build_tidy(env, p, id);
-        scr_replaced_remove(env, p, id);
-    }
-    return rc;
+    int done = 0;
+    if (scr_replacing_is_begun(b->env, b->p, b->id))
+        TRY(resume_replacing(b, &done, err));
+    if (!done && scr_stage_is_placing(b->env, b->p, b->id))
+        TRY(resume_placing(b, &done, err));
+    if (!done)
+        TRY(build_any(b, err));
+    scr_build_tidy(b->env, b->p, b->id);
+    scr_replaced_remove(b->env, b->p, b->id);
+    return SCR_OK;
 }
 
 int scr_build_add(const struct scr_env *env, const struct scr_prefix *p, int id,
-                  struct scr_progress *progress, FILE *out,
                   struct scr_build_report *report, struct scr_err *err)
 {
-    *report = (struct scr_build_report){ .progress = progress, .progress_out = out };
-    return build(env, p, id, scr_prefix_index_add, report, err);
+    return build(&(struct build){ env, p, id, scr_prefix_index_add, report }, err);
 }
 
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err)
 {
     *report = (struct scr_build_report){ 0 };
-    return build(env, p, id, scr_prefix_index_enter, report, err);
+    return build(&(struct build){ env, p, id, scr_prefix_index_enter, report }, err);
 }
 
 int scr_build_repair(const struct scr_env *env, const struct scr_prefix *p, int id,
                      struct scr_build_report *report, struct scr_err *err)
 {
     *report = (struct scr_build_report){ 0 };
-    return build(env, p, id, scr_prefix_index_mend, report, err);
+    return build(&(struct build){ env, p, id, scr_prefix_index_mend, report }, err);
 }

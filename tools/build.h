@@ -32,9 +32,9 @@ struct scr_build_report {
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err);
 
-/* The same, but CURRENT stays, and there is a bar on out while files are checked. */
+/* The same, but CURRENT stays, and there is a bar while files are checked: report is
+ * empty but for progress and progress_out. */
 int scr_build_add(const struct scr_env *env, const struct scr_prefix *p, int id,
-                  struct scr_progress *progress, FILE *out,
                   struct scr_build_report *report, struct scr_err *err);
 
 /* The same, but what the index says of CURRENT and FAILED stays: that the files are

@@ -26,7 +26,7 @@ static int judge(struct scr_tool *t, const struct scr_args *a,
     int64_t ranks = 0;
     struct scr_params prm;
     struct scr_progress progress = { 0 };
-    int rc = scr_tool_int(t, a, SCR_CAND_RANKS, 1, INT32_MAX, &ranks, err);
+    int rc = scr_tool_int(t, a, SCR_CAND_RANKS, SCR_AT_LEAST(1), &ranks, err);
     if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK)
         return rc;
     const struct scr_judge q = { .env = &t->env,

@@ -133,7 +133,7 @@ static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
     struct scr_tool *t = c->t;
     int64_t id = 0, number = 0;
     uint64_t buf = 0;
-    int rc = scr_tool_int(t, a, OPT_ID, 1, INT32_MAX, &id, err);
+    int rc = scr_tool_int(t, a, OPT_ID, SCR_AT_LEAST(1), &id, err);
     if (rc == SCR_OK && id == 0)
         rc = scr_tool_usage(t, err, "which dataset? option --id is missing");
     if (rc == SCR_OK && a->opt[OPT_BUF] != NULL &&
@@ -153,14 +153,15 @@ static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
                                 .told = scr_progress_add,
                                 .arg = &c->progress };
     if (rc == SCR_OK)
-        rc = scr_tool_int(t, a, OPT_CREATED, 1, INT64_MAX, &c->created, err);
+        rc = scr_tool_int(t, a, OPT_CREATED, SCR_BETWEEN(1, INT64_MAX), &c->created,
+                          err);
     c->shared = a->opt[OPT_SHARED] != NULL;
     c->alone = a->opt[OPT_ALONE] != NULL;
     if (rc != SCR_OK || a->opt[OPT_FOR] == NULL)
         return rc;
     c->g.wanted = scr_attended_check;
     c->g.wanted_arg = &c->for_whom;
-    TRY(scr_tool_int(t, a, OPT_FOR, 1, INT64_MAX, &number, err));
+    TRY(scr_tool_int(t, a, OPT_FOR, SCR_BETWEEN(1, INT64_MAX), &number, err));
     return scr_attended_open(t, number, &c->for_whom, err);
 }
 

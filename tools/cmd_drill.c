@@ -111,8 +111,8 @@ static int reference_run(struct course *c, struct scr_err *err)
     struct drill_run run;
     struct stat result;
     print_step(c, 1, "an undisturbed run, for the result to expect", "");
-    int rc = scr_drill_run(c->t, &c->plan.d, "reference", "reference", &c->plan.names,
-                           NULL, &run, err);
+    const struct drill_leg leg = { "reference", "reference", &c->plan.names, NULL };
+    int rc = scr_drill_run(c->t, &c->plan.d, &leg, &run, err);
     if (rc == SCR_OK)
         rc = check_reference(c, &run, &result, err);
     if (rc == SCR_OK)
@@ -133,8 +133,8 @@ static int struck_run(struct course *c, int i, struct scr_err *err)
     struct drill_run run;
     print_step(c, i + 2, i ? "a restart that loses node " : "a run that loses node ",
                s->node);
-    int rc = scr_drill_run(c->t, &c->plan.d, i ? "second" : "first", "drill",
-                           &c->plan.names, s, &run, err);
+    const struct drill_leg leg = { i ? "second" : "first", "drill", &c->plan.names, s };
+    int rc = scr_drill_run(c->t, &c->plan.d, &leg, &run, err);
     if (rc == SCR_OK && run.struck_at < 0)
         rc = scr_fail(err, SCR_E_NOENT, 0,
                       "the run ended with status %d before phase %s was entered %d "
@@ -154,8 +154,8 @@ static int final_run(struct course *c, struct drill_run *run, struct scr_err *er
     scr_hostlist_compress(&c->plan.names, 0, &nodes, NULL);
     print_step(c, c->plan.nstrikes + 2, "a restart on ", nodes ? nodes : "?");
     free(nodes);
-    TRY(scr_drill_run(c->t, &c->plan.d, "last", "drill", &c->plan.names, NULL, run,
-                      err));
+    const struct drill_leg leg = { "last", "drill", &c->plan.names, NULL };
+    TRY(scr_drill_run(c->t, &c->plan.d, &leg, run, err));
     print_restart(c->t, &run->phases);
     scr_tool_print(c->t, "drill:    the run ended with status %d after %.2f s\n",
                    run->status, run->seconds);

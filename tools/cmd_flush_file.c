@@ -127,7 +127,7 @@ static int answer(struct scr_tool *t, const struct scr_args *a, const scr_hash *
                   struct scr_err *err)
 {
     int64_t id = 0, before = 0;
-    int rc = scr_tool_int(t, a, OPT_BEFORE, 1, INT32_MAX, &before, err);
+    int rc = scr_tool_int(t, a, OPT_BEFORE, SCR_AT_LEAST(1), &before, err);
     if (rc != SCR_OK)
         return rc;
     if (a->opt[OPT_LIST_OUTPUT] != NULL)
@@ -139,7 +139,7 @@ static int answer(struct scr_tool *t, const struct scr_args *a, const scr_hash *
         if (a->opt[opt] == NULL)
             continue;
         if (opts[opt].metavar != NULL)
-            rc = scr_tool_int(t, a, opt, 1, INT32_MAX, &id, err);
+            rc = scr_tool_int(t, a, opt, SCR_AT_LEAST(1), &id, err);
         return rc == SCR_OK ? questions[i].tell(t, h, (int)id) : rc;
     }
     return scr_tool_usage(t, err, "what is to be told? --latest, --need-flush, …");
@@ -199,7 +199,7 @@ static int complete(struct scr_tool *t, const struct scr_args *a, struct scr_err
     struct scr_index_entry e;
     struct scr_index index = SCR_INDEX_INIT;
     int rc;
-    TRY_OUT(scr_tool_int(t, a, OPT_NAME, 1, INT32_MAX, &id, err));
+    TRY_OUT(scr_tool_int(t, a, OPT_NAME, SCR_AT_LEAST(1), &id, err));
     TRY_OUT(scr_arrivals_adopt(&t->env, &t->prefix, NULL, err));
     TRY_OUT(scr_prefix_index_read(&t->env, &t->prefix, &index, err));
     if ((scr_index_get(&index, (int)id, &e, NULL) != SCR_OK || !e.complete))

@@ -108,15 +108,12 @@ static int take_time(struct scr_tool *t, const struct scr_args *a, int row,
 static int read_change(struct scr_tool *t, const struct scr_args *a, struct change *c,
                        struct scr_err *err)
 {
-    int rc;
+    const struct scr_range any = SCR_AT_LEAST(0);
     *c = (struct change){ .set = { -1, -1, -1, -1, NULL, 0 } };
-    if ((rc = scr_tool_int(t, a, OPT_CHECKPOINTS, 0, INT32_MAX,
-                           &c->set.checkpoints_left, err)) != SCR_OK ||
-        (rc = scr_tool_int(t, a, OPT_SECONDS, 0, INT32_MAX, &c->set.halt_seconds,
-                           err)) != SCR_OK ||
-        (rc = take_time(t, a, OPT_BEFORE, &c->set.exit_before, err)) != SCR_OK ||
-        (rc = take_time(t, a, OPT_AFTER, &c->set.exit_after, err)) != SCR_OK)
-        return rc;
+    TRY(scr_tool_int(t, a, OPT_CHECKPOINTS, any, &c->set.checkpoints_left, err));
+    TRY(scr_tool_int(t, a, OPT_SECONDS, any, &c->set.halt_seconds, err));
+    TRY(take_time(t, a, OPT_BEFORE, &c->set.exit_before, err));
+    TRY(take_time(t, a, OPT_AFTER, &c->set.exit_after, err));
     c->immediate = c->halts = a->opt[OPT_IMMEDIATE] != NULL;
     for (int i = OPT_CHECKPOINTS; i <= OPT_IMMEDIATE; i++) {
         c->unset[i] =

@@ -138,7 +138,7 @@ static int print_nth(struct scr_tool *t, const struct scr_args *a,
                      const struct scr_hostlist *l, struct scr_err *err)
 {
     int64_t nth = 0;
-    TRY(scr_tool_int(t, a, OPT_NTH, 1, INT32_MAX, &nth, err));
+    TRY(scr_tool_int(t, a, OPT_NTH, SCR_AT_LEAST(1), &nth, err));
     if ((size_t)nth > l->n)
         return scr_fail(err, SCR_E_RANGE, 0, "there is no host %lld in a list of %zu",
                         (long long)nth, l->n);
@@ -166,7 +166,7 @@ static int keep_first(struct scr_tool *t, const struct scr_args *a,
                       struct scr_hostlist *l, struct scr_err *err)
 {
     int64_t most = INT32_MAX;
-    int rc = scr_tool_int(t, a, OPT_SIZE, 0, INT32_MAX, &most, err);
+    int rc = scr_tool_int(t, a, OPT_SIZE, SCR_AT_LEAST(0), &most, err);
     while (rc == SCR_OK && l->n > (size_t)most)
         free(l->name[--l->n]);
     return rc;

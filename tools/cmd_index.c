@@ -163,7 +163,7 @@ static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *er
 {
     int64_t format = 0;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_tool_int(t, a, OPT_FORMAT, 3, 3, &format, err);
+    int rc = scr_tool_int(t, a, OPT_FORMAT, SCR_BETWEEN(3, 3), &format, err);
     if (rc == SCR_OK)
         rc = look(t, &index, err);
     if (rc == SCR_OK && a->opt[OPT_JSON] != NULL) {
@@ -292,8 +292,8 @@ static int find_dataset(struct scr_tool *t, const char *text, int *id,
 static int add(struct scr_tool *t, int id, struct scr_err *err)
 {
     struct scr_progress progress = { 0 };
-    struct scr_build_report r;
-    TRY(scr_build_add(&t->env, &t->prefix, id, &progress, t->log.out, &r, err));
+    struct scr_build_report r = { .progress = &progress, .progress_out = t->log.out };
+    TRY(scr_build_add(&t->env, &t->prefix, id, &r, err));
     scr_tool_print(t, "dataset %d: %llu files checked", id,
                    (unsigned long long)r.files);
     if (r.rebuilt_ranks > 0)
@@ -347,10 +347,9 @@ static int add_directory(struct scr_tool *t, const struct scr_args *a,
         return scr_tool_usage(t, err,
                               "which files? a pattern is missing, for example "
                               "'ckpt.%%r.dat' or 'rank_%%r/*'");
-    if ((rc = scr_tool_int(t, a, OPT_ID, 1, INT32_MAX, &id, err)) != SCR_OK ||
-        (rc = scr_tool_int(t, a, OPT_RANKS, 1, INT32_MAX, &ranks, err)) != SCR_OK ||
-        (rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 1, err)) != SCR_OK)
-        return rc;
+    TRY(scr_tool_int(t, a, OPT_ID, SCR_AT_LEAST(1), &id, err));
+    TRY(scr_tool_int(t, a, OPT_RANKS, SCR_AT_LEAST(1), &ranks, err));
+    TRY(scr_tool_prefix(t, a->opt[OPT_PREFIX], 1, err));
     const struct scr_adopt what = { .dir = a->opt[OPT_ADD_DIRECTORY],
                                     .pattern = a->operand,
                                     .npatterns = a->noperands,

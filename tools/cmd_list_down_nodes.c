@@ -137,7 +137,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct job job;
     struct scr_downs down = SCR_DOWNS_INIT;
     int64_t secs = -1;
-    int rc = scr_tool_int(t, a, OPT_SECS, 0, INT32_MAX, &secs, err);
+    int rc = scr_tool_int(t, a, OPT_SECS, SCR_AT_LEAST(0), &secs, err);
     if (rc == SCR_OK)
         rc = scr_job_launcher(t, a, OPT_LAUNCHER, err);
     if (rc != SCR_OK)

@@ -89,7 +89,7 @@ static int take_numbers(struct scr_tool *t, const struct scr_args *a,
         { OPT_FILES, offsetof(struct scr_event, files), 0, INT64_MAX },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        TRY(scr_tool_int(t, a, rows[i].row, rows[i].lo, rows[i].hi,
+        TRY(scr_tool_int(t, a, rows[i].row, SCR_BETWEEN(rows[i].lo, rows[i].hi),
                          (int64_t *)(void *)((char *)e + rows[i].at), err));
     return SCR_OK;
 }

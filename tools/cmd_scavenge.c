@@ -37,14 +37,12 @@ static int check_use(struct scr_tool *t, const struct scr_args *a, int64_t *id,
 {
     static const int prefixes[] = { OPT_PREFIX, OPT_TO, -1 };
     static const int nodes[] = { OPT_UP, OPT_DOWN, -1 };
-    int rc;
-    if ((rc = scr_tool_exclusive(t, a, err, prefixes)) != SCR_OK ||
-        (rc = scr_tool_exclusive(t, a, err, nodes)) != SCR_OK ||
-        (rc = scr_tool_hosts(t, a, OPT_JOBSET, NULL, err)) != SCR_OK ||
-        (rc = scr_tool_hosts(t, a, OPT_UP, NULL, err)) != SCR_OK ||
-        (rc = scr_tool_hosts(t, a, OPT_DOWN, NULL, err)) != SCR_OK ||
-        (rc = scr_tool_int(t, a, OPT_ID, 1, INT32_MAX, id, err)) != SCR_OK)
-        return rc;
+    TRY(scr_tool_exclusive(t, a, err, prefixes));
+    TRY(scr_tool_exclusive(t, a, err, nodes));
+    TRY(scr_tool_hosts(t, a, OPT_JOBSET, NULL, err));
+    TRY(scr_tool_hosts(t, a, OPT_UP, NULL, err));
+    TRY(scr_tool_hosts(t, a, OPT_DOWN, NULL, err));
+    TRY(scr_tool_int(t, a, OPT_ID, SCR_AT_LEAST(1), id, err));
     return *id > 0 ? SCR_OK
                    : scr_tool_usage(t, err, "which dataset? option --id is missing");
 }

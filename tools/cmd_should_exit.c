@@ -22,7 +22,7 @@ static int check_runs(const struct job *job, const struct scr_args *a,
                       struct scr_err *err, int *stop)
 {
     int64_t left = 1;
-    TRY(scr_tool_int(job->t, a, OPT_RUNS, 0, INT32_MAX, &left, err));
+    TRY(scr_tool_int(job->t, a, OPT_RUNS, SCR_AT_LEAST(0), &left, err));
     if (left == 0) {
         scr_tool_print(job->t, "no runs left\n");
         *stop = 1;
@@ -36,7 +36,7 @@ static int check_nodes(const struct job *job, const struct scr_args *a,
     struct scr_hostlist down = SCR_HOSTLIST_INIT, left = SCR_HOSTLIST_INIT;
     const char *from = "--min-nodes"; /* who says how many are needed */
     int64_t given = 0;
-    TRY(scr_tool_int(job->t, a, OPT_MIN_NODES, 1, INT32_MAX, &given, err));
+    TRY(scr_tool_int(job->t, a, OPT_MIN_NODES, SCR_AT_LEAST(1), &given, err));
     if (a->opt[OPT_DOWN] == NULL)
         return SCR_OK;
     size_t need = (size_t)given;

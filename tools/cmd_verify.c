@@ -162,7 +162,7 @@ static int look_at_prefix(struct tally *y, int id, struct scr_faults *f,
     if (rc == SCR_OK)
         rc = scr_prefix_rank2file_read(&t->env, &t->prefix, id, &list, &why);
     if (rc == SCR_OK)
-        scr_faults_check(&t->env, t->prefix.path, dset, &list, NULL, f, files);
+        scr_faults_check(&t->env, t->prefix.path, dset, &list, f, files);
     else if (rc != SCR_E_NOMEM)
         scr_faults_add_err(f, &why);
     if (rc == SCR_OK && !complete)

@@ -3,7 +3,7 @@
  * its phase file tells about it. cmd_drill.c decides what is run; this does it.
  *
  *     struct drill_run run;
- *     scr_drill_run(t, &drill, "first", nodes, &strike, &run, err);
+ *     scr_drill_run(t, &drill, &leg, &run, err);
  *     … run.status, run.phases …
  *     scr_drill_run_fini(&run); */
 #ifndef SCR_TOOLS_DRILL_H
@@ -55,13 +55,18 @@ struct drill_run {
     struct drill_phases phases;
 };
 
-/* Runs the program once under name ("first"): in <work>/<dir>, which becomes its
- * working and prefix directory, output to <work>/log.<name>. strike may be NULL.
- * Errors: what keeps the run from taking place, a time-out; a program that fails is not
+/* One run of the program: in <work>/<dir>, which becomes its working and prefix
+ * directory, output to <work>/log.<name>. */
+struct drill_leg {
+    const char *name; /* "first" */
+    const char *dir;
+    const struct scr_hostlist *nodes;
+    const struct drill_strike *strike; /* NULL: none */
+};
+/* Errors: what keeps the run from taking place, a time-out; a program that fails is not
  * one. */
-int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
-                  const char *dir, const struct scr_hostlist *nodes,
-                  const struct drill_strike *strike, struct drill_run *run,
+int scr_drill_run(struct scr_tool *t, const struct drill *d,
+                  const struct drill_leg *leg, struct drill_run *run,
                   struct scr_err *err);
 void scr_drill_run_fini(struct drill_run *run);
 

@@ -76,12 +76,10 @@ static int read_numbers(struct scr_tool *t, const struct scr_args *a,
 {
     int64_t nodes = 4, ranks = 8, timeout = 600;
     int64_t at = strcmp(p->during, "rebuild") == 0 ? 1 : 3;
-    int rc;
-    if ((rc = scr_tool_int(t, a, OPT_NODES, 1, 1024, &nodes, err)) != SCR_OK ||
-        (rc = scr_tool_int(t, a, OPT_RANKS, 1, 65536, &ranks, err)) != SCR_OK ||
-        (rc = scr_tool_int(t, a, OPT_TIMEOUT, 1, 1000000, &timeout, err)) != SCR_OK ||
-        (rc = scr_tool_int(t, a, OPT_AT, 1, 1000000, &at, err)) != SCR_OK)
-        return rc;
+    TRY(scr_tool_int(t, a, OPT_NODES, SCR_BETWEEN(1, 1024), &nodes, err));
+    TRY(scr_tool_int(t, a, OPT_RANKS, SCR_BETWEEN(1, 65536), &ranks, err));
+    TRY(scr_tool_int(t, a, OPT_TIMEOUT, SCR_BETWEEN(1, 1000000), &timeout, err));
+    TRY(scr_tool_int(t, a, OPT_AT, SCR_BETWEEN(1, 1000000), &at, err));
     if (ranks < nodes)
         return scr_tool_usage(t, err, "--ranks %d: fewer than one for each of %d nodes",
                               (int)ranks, (int)nodes);

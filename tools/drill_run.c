@@ -346,14 +346,15 @@ static int start_run(const struct drill *d, const char *prefix, const char *log,
     return rc;
 }
 
-int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
-                  const char *dir, const struct scr_hostlist *nodes,
-                  const struct drill_strike *strike, struct drill_run *run,
+int scr_drill_run(struct scr_tool *t, const struct drill *d,
+                  const struct drill_leg *leg, struct drill_run *run,
                   struct scr_err *err)
 {
+    const struct scr_hostlist *nodes = leg->nodes;
+    const char *name = leg->name;
     struct scr_strv env = SCR_STRV_INIT;
-    struct watch w = { .sys = t->env.sys, .d = d, .jobid = dir, .nodes = nodes };
-    char *prefix = scr_path_join(d->work, dir);
+    struct watch w = { .sys = t->env.sys, .d = d, .jobid = leg->dir, .nodes = nodes };
+    char *prefix = scr_path_join(d->work, leg->dir);
     char *log = scr_asprintf("%s/log.%s", d->work, name);
     char *text = NULL;
     int rc = SCR_E_NOMEM;
@@ -370,16 +371,16 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
         goto out;
     }
     if ((rc = scr_dir_make(t->env.sys, prefix, 0700, err)) != SCR_OK ||
-        (strike != NULL && (rc = hold_for(&w, strike, err)) != SCR_OK))
+        (leg->strike != NULL && (rc = hold_for(&w, leg->strike, err)) != SCR_OK))
         goto out;
     for (size_t i = 0; i < nodes->n && rc == SCR_OK; i++)
-        rc = forget_pids(t->env.sys, d, dir, nodes->name[i], err);
+        rc = forget_pids(t->env.sys, d, leg->dir, nodes->name[i], err);
     if (rc != SCR_OK)
         goto out;
     w.start = scr_now_mono();
     if ((rc = start_run(d, prefix, log, &env, &w.pid, err)) != SCR_OK)
         goto out;
-    rc = watch_run(&w, strike, run, err);
+    rc = watch_run(&w, leg->strike, run, err);
     run->seconds = scr_now_mono() - w.start;
     run->complaint = first_complaint(t->env.sys, log);
     if ((text = phase_text(&w)) != NULL)

@@ -134,7 +134,7 @@ static void add_gap(struct scr_faults *f, int from, int to)
 
 void scr_faults_check(const struct scr_env *env, const char *prefix,
                       const scr_hash *dset, const struct scr_rank2file *list,
-                      const char *trusted, struct scr_faults *f, uint64_t *files)
+                      struct scr_faults *f, uint64_t *files)
 {
     int next = 0;
     uint64_t recorded;
@@ -145,7 +145,8 @@ void scr_faults_check(const struct scr_env *env, const char *prefix,
         const struct scr_rank_files *of = list->of[i];
         add_gap(f, next, of->rank);
         next = of->rank + 1;
-        check_rank(env, prefix, of, trusted == NULL || !trusted[of->rank], f, files);
+        check_rank(env, prefix, of, f->trusted == NULL || !f->trusted[of->rank], f,
+                   files);
     }
     add_gap(f, next, list->ranks);
     if (scr_hash_get_val_u64(dset, "FILES", &recorded) && recorded != *files)

@@ -17,6 +17,9 @@ struct scr_faults {
                         links that are not followed */
     size_t unsummed; /* files without a recorded CRC32: only their size was compared */
     int sizes_only;  /* set before a check: no file is read */
+    const char
+        *trusted; /* set before a check: of ranks with trusted[rank] set no file is
+                            read; NULL: none */
     struct scr_progress *progress; /* counts the bytes read; NULL: none */
     void (*tell)(void *arg,
                  const char *text); /* called with every fault; may be NULL */
@@ -24,7 +27,7 @@ struct scr_faults {
 };
 #define SCR_FAULTS_INIT                                                                \
     {                                                                                  \
-        0, 0, 0, 0, 0, 0, 0, 0                                                         \
+        0, 0, 0, 0, 0, 0, 0, 0, 0                                                      \
     }
 
 void scr_faults_add(struct scr_faults *f, const char *fmt, ...)
@@ -37,13 +40,12 @@ int scr_faults_real(const struct scr_faults *f);
 void scr_faults_fini(struct scr_faults *f);
 
 /* Checks the files of every rank that is listed: there, below prefix, of the recorded
- * size and, where recorded, the CRC32 (not for ranks with trusted[rank] set; trusted
- * may be NULL). A rank that is not listed is a fault, one for each gap, and so is a
+ * size and, where recorded, the CRC32. A rank that is not listed is a fault, one for each gap, and so is a
  * number of files other than the dataset hash dset records, if it does. *files counts
  * what was looked at. */
 void scr_faults_check(const struct scr_env *env, const char *prefix,
                       const scr_hash *dset, const struct scr_rank2file *list,
-                      const char *trusted, struct scr_faults *f, uint64_t *files);
+                      struct scr_faults *f, uint64_t *files);
 
 /* Checks one file of a rank against what is recorded of it; path is where it is stored,
  * of a compressed one <path>.zst. */

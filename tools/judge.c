@@ -155,7 +155,7 @@ static void judge_files(const struct scr_judge *q, struct scr_candidate *c,
     uint64_t files = 0;
     f.sizes_only = !q->with_crc;
     f.progress = q->progress;
-    scr_faults_check(q->env, q->prefix->path, dset, list, NULL, &f, &files);
+    scr_faults_check(q->env, q->prefix->path, dset, list, &f, &files);
     enum scr_candidate_state state =
         scr_faults_real(&f) ? SCR_CANDIDATE_CORRUPT : SCR_CANDIDATE_UNREADABLE;
     if (f.n > 1)

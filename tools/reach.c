@@ -50,11 +50,12 @@ static int check_ours(const char *what, const char *dir, const struct stat *st,
     return SCR_OK;
 }
 
-/* The directory of the prefix below a store, if it is there, at the end of a list. */
+/* The directory of the prefix below a store, if it is there, at the end of its list. */
 static int add_place(const struct scr_tool *t, const struct scr_place *place,
-                     const struct scr_store *store, const char *what, char ***list,
-                     size_t *n, struct scr_err *err)
+                     const struct scr_store *store, int is_shared, struct scr_reach *r,
+                     struct scr_err *err)
 {
+    const char *what = is_shared ? "shared cache" : "control directory";
     struct stat st;
     char *dir = scr_place_dir(place, store->path, strcmp(store->group, "NODE") == 0);
     if (dir == NULL)
@@ -62,7 +63,8 @@ static int add_place(const struct scr_tool *t, const struct scr_place *place,
     int rc = SCR_OK;
     int there = scr_file_stat(t->env.sys, dir, &st, NULL) == SCR_OK;
     if (there && (rc = check_ours(what, dir, &st, err)) == SCR_OK)
-        return add(list, n, dir, err);
+        return is_shared ? add(&r->shared, &r->nshared, dir, err)
+                         : add(&r->cntl, &r->n, dir, err);
     free(dir);
     return rc;
 }
@@ -71,7 +73,7 @@ static int add_node(const struct scr_tool *t, const struct scr_place *place,
                     const struct scr_store *store, struct scr_reach *r,
                     struct scr_err *err)
 {
-    return add_place(t, place, store, "control directory", &r->cntl, &r->n, err);
+    return add_place(t, place, store, 0, r, err);
 }
 
 static int add_nodes(const struct scr_tool *t, struct scr_place *place,
@@ -131,8 +133,7 @@ static int add_stores(const struct scr_tool *t, const struct scr_params *prm,
     struct scr_place place = { prm->user_name, prm->job_id, NULL, id.name };
     for (int i = 0; i < d->nstores && rc == SCR_OK; i++)
         if (scr_store_is_shared(&d->store[i]))
-            rc = add_place(t, &place, &d->store[i], "shared cache", &r->shared,
-                           &r->nshared, err);
+            rc = add_place(t, &place, &d->store[i], 1, r, err);
     if (nodes && rc == SCR_OK)
         rc = add_nodes(t, &place, &d->store[d->cntl_store], r, err);
     return rc;

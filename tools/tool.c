@@ -218,16 +218,17 @@ int scr_tool_exclusive(struct scr_tool *t, const struct scr_args *a,
     return SCR_OK;
 }
 
-int scr_tool_int(struct scr_tool *t, const struct scr_args *a, int row, int64_t lo,
-                 int64_t hi, int64_t *out, struct scr_err *err)
+int scr_tool_int(struct scr_tool *t, const struct scr_args *a, int row,
+                 struct scr_range range, int64_t *out, struct scr_err *err)
 {
     int64_t v;
     if (a->opt[row] == NULL)
         return SCR_OK;
-    if (!scr_parse_i64(a->opt[row], &v) || v < lo || v > hi)
+    if (!scr_parse_i64(a->opt[row], &v) || v < range.lo || v > range.hi)
         return scr_tool_usage(
             t, err, "option --%s: \"%s\" is not a whole number from %lld to %lld",
-            t->cmd->opts[row].name, a->opt[row], (long long)lo, (long long)hi);
+            t->cmd->opts[row].name, a->opt[row], (long long)range.lo,
+            (long long)range.hi);
     *out = v;
     return SCR_OK;
 }

@@ -133,10 +133,15 @@ int scr_tool_usage(struct scr_tool *t, struct scr_err *err, const char *fmt, ...
 /* At most one of the listed rows (ended by -1) may be given. */
 int scr_tool_exclusive(struct scr_tool *t, const struct scr_args *a,
                        struct scr_err *err, const int *rows);
-/* Value of row as a whole number in lo … hi; out keeps its value when the row was not
+/* Value of row as a whole number in a range; out keeps its value when the row was not
  * given. */
-int scr_tool_int(struct scr_tool *t, const struct scr_args *a, int row, int64_t lo,
-                 int64_t hi, int64_t *out, struct scr_err *err);
+struct scr_range {
+    int64_t lo, hi;
+};
+#define SCR_BETWEEN(lo, hi) ((struct scr_range){ lo, hi })
+#define SCR_AT_LEAST(lo)    SCR_BETWEEN(lo, INT32_MAX)
+int scr_tool_int(struct scr_tool *t, const struct scr_args *a, int row,
+                 struct scr_range range, int64_t *out, struct scr_err *err);
 
 /* Value of row as a list of hosts, into an empty `list` (NULL: it is only checked);
  * none if the row was not given. */

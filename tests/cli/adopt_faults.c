@@ -67,7 +67,7 @@ static int count_whole(struct test_store *t)
             SCR_OK);
         assert_int_equal(scr_prefix_rank2file_read(&env, &t->p, ids[i], &list, NULL),
                          SCR_OK);
-        scr_faults_check(&env, t->p.path, dset, &list, NULL, &f, &files);
+        scr_faults_check(&env, t->p.path, dset, &list, &f, &files);
         assert_int_equal(f.n, 0);
         assert_int_equal(f.unsummed, 0);
         assert_int_equal(files, RANKS);

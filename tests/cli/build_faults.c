@@ -228,7 +228,7 @@ static void ranks_that_are_not_listed_cost_nothing(void **state)
     struct scr_rank2file list = { .ranks = INT32_MAX };
     scr_rank2file_add_rank(&list, 0);
     scr_rank2file_add_rank(&list, INT32_MAX - 2);
-    scr_faults_check(&env, "/", NULL, &list, NULL, &f, &files);
+    scr_faults_check(&env, "/", NULL, &list, &f, &files);
     assert_int_equal(f.n, 2);
     assert_string_equal(f.first, "rank 1: nothing is known of its files");
     assert_int_equal(files, 0);
@@ -251,7 +251,7 @@ static void compressed_files_are_checked_without_a_plain_crc(void **state)
     struct scr_listed *a = scr_rank2file_add_file(&list, 0, "a");
     scr_listed_set_size(a, 100);
     scr_listed_set_packed(a, &is);
-    scr_faults_check(&env, t.p.path, NULL, &list, NULL, &f, &files);
+    scr_faults_check(&env, t.p.path, NULL, &list, &f, &files);
     assert_int_equal(f.n, 1);
     assert_int_equal(f.unsummed, 0);
     assert_int_equal(files, 1);

@@ -81,7 +81,7 @@ static int is_whole(struct test_store *t, int id)
                                               NULL) == SCR_OK) {
         assert_int_equal(scr_prefix_rank2file_read(&posix_env, &t->p, id, &list, NULL),
                          SCR_OK);
-        scr_faults_check(&posix_env, t->p.path, dset, &list, NULL, &f, &files);
+        scr_faults_check(&posix_env, t->p.path, dset, &list, &f, &files);
         assert_int_equal(f.n, 0);
         assert_int_equal(files, id == 1 ? RANKS : RANKS + 1);
     }

@@ -71,8 +71,8 @@ static int rig_run(struct rig *g)
     char *name[] = { (char *)"n1" };
     const struct scr_hostlist nodes = { .name = name, .n = 1 };
     const struct drill_strike strike = { "n1", "compute", 1 };
-    return scr_drill_run(&g->t, &g->d, "first", "job", &nodes, &strike, &g->run,
-                         &g->err);
+    const struct drill_leg leg = { "first", "job", &nodes, &strike };
+    return scr_drill_run(&g->t, &g->d, &leg, &g->run, &g->err);
 }
 
 static void rig_close(struct rig *g)
