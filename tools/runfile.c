@@ -86,7 +86,7 @@ out:
     return rc;
 }
 
-static int kill_step(struct scr_tool *t, const char *manager, const char *id,
+static int kill_step(struct scr_tool *t, const struct scr_rm_job *job,
                      const scr_hash *record, char **what, struct scr_err *err)
 {
     struct scr_params prm;
@@ -94,7 +94,7 @@ static int kill_step(struct scr_tool *t, const char *manager, const char *id,
     char *step = NULL;
     int rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
     if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
-        (rc = scr_rm_open_job(&t->env, t->cfg, &prm, manager, id, &rm, err)) != SCR_OK)
+        (rc = scr_rm_open_job(&t->env, t->cfg, &prm, job, &rm, err)) != SCR_OK)
         return rc;
     TRY_OUT(kill_new_step(&rm, record, &step, err));
     if (step != NULL)
@@ -123,7 +123,7 @@ static int kill_recorded(struct scr_tool *t, const scr_hash *h, enum runfile_why
     if (here && sigqueue((pid_t)pid, SIGUSR2, value) == 0)
         *what = scr_asprintf("process %d is asked to end the run", pid);
     else if (rc == SCR_OK && id != NULL)
-        rc = kill_step(t, manager, id, h, what, err);
+        rc = kill_step(t, &(struct scr_rm_job){ manager, id }, h, what, err);
     else if (rc == SCR_OK)
         rc =
             scr_fail(err, SCR_E_UNSUPPORTED, 0,

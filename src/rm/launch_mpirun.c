@@ -122,10 +122,21 @@ static int is_here_alone(const struct scr_rm *rm, const struct scr_launch *what)
 }
 
 /* Without any list the launcher would take nodes as it likes, bad ones, too. */
-static int list_given(const struct scr_rm *rm, const struct scr_launcher *l,
-                      const struct scr_launch *what, const char *hosts,
-                      const char *file, struct list *list, struct scr_err *err)
+static int make_list(const struct scr_rm *rm, const struct scr_launcher *l,
+                     const struct scr_launch *what, struct list *list,
+                     struct scr_err *err)
 {
+    const char *hosts = scr_launch_find(l->ops, what->args, SCR_OPT_HOSTS);
+    const char *file = scr_launch_find(l->ops, what->args, SCR_OPT_HOSTFILE);
+    if (hosts != NULL && file != NULL)
+        return scr_fail(err, SCR_E_ARG, 0,
+                        "both a list of hosts and a host file are given to %s",
+                        l->name);
+    if (file == NULL && hosts == NULL) {
+        for (size_t i = 0; i < what->good->n && !is_here_alone(rm, what); i++)
+            add(list, what->good->name[i], slots_for(l->ops, what));
+        return SCR_OK;
+    }
     struct scr_rm_names good;
     int rc = scr_rm_names_init(&good, what->good, err);
     if (rc == SCR_OK && file != NULL)
@@ -140,44 +151,29 @@ static int list_given(const struct scr_rm *rm, const struct scr_launcher *l,
     return rc;
 }
 
-static int make_list(const struct scr_rm *rm, const struct scr_launcher *l,
-                     const struct scr_launch *what, struct list *list,
-                     struct scr_err *err)
+static int choose_nodes(const struct scr_rm *rm, const struct scr_launcher *l,
+                        const struct scr_launch *what, struct list *list,
+                        struct scr_strv *env, struct scr_err *err)
 {
-    const char *hosts = scr_launch_find(l->ops, what->args, SCR_OPT_HOSTS);
-    const char *file = scr_launch_find(l->ops, what->args, SCR_OPT_HOSTFILE);
-    if (hosts != NULL && file != NULL)
-        return scr_fail(err, SCR_E_ARG, 0,
-                        "both a list of hosts and a host file are given to %s",
-                        l->name);
-    if (file != NULL || hosts != NULL)
-        return list_given(rm, l, what, hosts, file, list, err);
-    if (!is_here_alone(rm, what))
-        for (size_t i = 0; i < what->good->n; i++)
-            add(list, what->good->name[i], slots_for(l->ops, what));
+    if (!rm->is_virtual)
+        return make_list(rm, l, what, list, err);
+    set_vnodes(what, env);
     return SCR_OK;
 }
 
-static int line(const struct scr_rm *rm, const struct scr_launcher *l,
-                const struct scr_launch *what, const char *option, const char *slots0,
-                struct scr_strv *argv, struct scr_strv *env, struct scr_err *err)
+/* The list as the value of option, and what the user gave but his own; frees it. */
+static void put_line(const struct scr_launcher *l, const struct scr_launch *what,
+                     const char *option, struct list *list, struct scr_strv *argv)
 {
-    struct list list = { SCR_STR_INIT, slots0 };
-    int rc = SCR_OK;
-    if (rm->is_virtual)
-        set_vnodes(what, env);
-    else
-        rc = make_list(rm, l, what, &list, err);
-    if (list.text.bad)
+    if (list->text.bad)
         argv->bad = 1;
-    if (list.text.len > 0) {
+    if (list->text.len > 0) {
         scr_strv_add(argv, option);
-        scr_strv_add(argv, list.text.p);
+        scr_strv_add(argv, list->text.p);
     }
     scr_launch_copy(l->ops, what->args, 1u << SCR_OPT_HOSTS | 1u << SCR_OPT_HOSTFILE,
                     argv);
-    scr_str_free(&list.text);
-    return rc;
+    scr_str_free(&list->text);
 }
 
 /* --- Open MPI --- */
@@ -231,7 +227,10 @@ static int openmpi_line(const struct scr_rm *rm, const struct scr_launcher *l,
 {
     if (!rm->is_virtual && !is_here_alone(rm, what))
         forward_settings(argv, env);
-    return line(rm, l, what, "--host", ":auto", argv, env, err);
+    struct list list = { SCR_STR_INIT, ":auto" };
+    int rc = choose_nodes(rm, l, what, &list, env, err);
+    put_line(l, what, "--host", &list, argv);
+    return rc;
 }
 
 const struct scr_launcher_ops scr_launch_openmpi = {
@@ -265,7 +264,10 @@ static int hydra_line(const struct scr_rm *rm, const struct scr_launcher *l,
                       const struct scr_launch *what, struct scr_strv *argv,
                       struct scr_strv *env, struct scr_err *err)
 {
-    return line(rm, l, what, "-hosts", "", argv, env, err);
+    struct list list = { SCR_STR_INIT, "" };
+    int rc = choose_nodes(rm, l, what, &list, env, err);
+    put_line(l, what, "-hosts", &list, argv);
+    return rc;
 }
 
 const struct scr_launcher_ops scr_launch_hydra = {

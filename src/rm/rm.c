@@ -363,15 +363,16 @@ int scr_rm_open(const struct scr_env *env, const struct scr_cfg *cfg,
 }
 
 int scr_rm_open_job(const struct scr_env *env, const struct scr_cfg *cfg,
-                    const struct scr_params *prm, const char *manager, const char *job,
+                    const struct scr_params *prm, const struct scr_rm_job *job,
                     struct scr_rm *rm, struct scr_err *err)
 {
     *rm = (struct scr_rm){ .env = env, .cfg = cfg, .prm = prm };
-    rm->ops = find_named(manager);
+    rm->ops = find_named(job->manager);
     if (rm->ops == NULL)
-        return scr_fail(err, SCR_E_ARG, 0, "resource manager %s is not known", manager);
-    rm->job = scr_strdup(job);
-    if (job != NULL && rm->job == NULL)
+        return scr_fail(err, SCR_E_ARG, 0, "resource manager %s is not known",
+                        job->manager);
+    rm->job = scr_strdup(job->id);
+    if (job->id != NULL && rm->job == NULL)
         return scr_no_memory(err);
     int rc = scr_hostname(&rm->host, err);
     if (rc != SCR_OK)

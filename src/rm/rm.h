@@ -97,10 +97,14 @@ struct scr_rm {
 /* SCR_E_CONFIG: a manager was named whose job this is not, or SCR_NODELIST is none. */
 int scr_rm_open(const struct scr_env *env, const struct scr_cfg *cfg,
                 const struct scr_params *prm, struct scr_rm *rm, struct scr_err *err);
-/* The same for a job that we are outside of, by the name of its manager and its id
- * there: only kill_step, end_time and down are of use. */
+struct scr_rm_job {
+    const char *manager; /* its name */
+    const char *id;      /* there */
+};
+/* The same for a job that we are outside of: only kill_step, end_time and down are of
+ * use. */
 int scr_rm_open_job(const struct scr_env *env, const struct scr_cfg *cfg,
-                    const struct scr_params *prm, const char *manager, const char *job,
+                    const struct scr_params *prm, const struct scr_rm_job *job,
                     struct scr_rm *rm, struct scr_err *err);
 void scr_rm_close(struct scr_rm *rm);
 

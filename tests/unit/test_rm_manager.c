@@ -281,13 +281,13 @@ static void a_job_we_are_outside_of(void **state)
     struct test_rm m;
     test_rm_open(&m, "slurm", NULL, NULL, NULL);
     scr_rm_close(&m.rm);
+    const struct scr_rm_job slurm = { "SLURM", "1234" }, cobalt = { "COBALT", "1" };
     assert_int_equal(
-        scr_rm_open_job(&m.t.env, m.t.cfg, &m.prm, "SLURM", "1234", &m.rm, &m.t.err),
-        SCR_OK);
+        scr_rm_open_job(&m.t.env, m.t.cfg, &m.prm, &slurm, &m.rm, &m.t.err), SCR_OK);
     kills(&m, NULL, "1234.10");
     scr_rm_close(&m.rm);
     assert_int_equal(
-        scr_rm_open_job(&m.t.env, m.t.cfg, &m.prm, "COBALT", "1", &m.rm, &m.t.err),
+        scr_rm_open_job(&m.t.env, m.t.cfg, &m.prm, &cobalt, &m.rm, &m.t.err),
         SCR_E_ARG);
     test_rm_close(&m);
 }
