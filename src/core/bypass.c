@@ -350,7 +350,8 @@ static int check_places_all(struct scr_ctx *ctx, struct scr_err *err)
     struct scr_output *out = &ctx->out;
     struct scr_table waits = SCR_TABLE_OF(struct scr_item);
     struct scr_table beside = SCR_TABLE_OF(struct scr_shared);
-    int any = 0, rc = SCR_OK;
+    struct scr_owners q = { .dests = &waits, .shared = &beside };
+    int rc = SCR_OK;
     if (!out->has_shared)
         return rc;
     for (SCR_EACH(struct scr_routed, r, &out->routed))
@@ -361,7 +362,7 @@ static int check_places_all(struct scr_ctx *ctx, struct scr_err *err)
     struct scr_vote v = { .sum = { waits.n } };
     rc = scr_vote_all(&ctx->world, rc, &v, err);
     if (rc == SCR_OK && v.sum[0] > 0) {
-        rc = scr_owners_find_all(&ctx->world, &waits, NULL, 0, rc, &beside, &any, err);
+        rc = scr_owners_find_all(&ctx->world, &q, rc, err);
         if (rc == SCR_OK)
             rc = scr_agree_all(&ctx->world, check_places(out, &beside, err), err);
     }

@@ -328,11 +328,11 @@ int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err 
 int scr_route_outside(const char *name, char *file, size_t room, struct scr_err *err);
 int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
 void scr_output_fini(struct scr_output *out);
-/* Applies red to dataset id, whose files this rank's map lists, and writes the map. rc:
- * of this rank until now; the code is its own, to be agreed on. */
-int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
-                            const char *dset_dir, const scr_hash *dset, int rc,
-                            struct scr_err *err);
+/* Applies red to a dataset, whose files this rank's map lists, and writes the map. Of d
+ * id, dset_dir and dset are set. rc: of this rank until now; the code is its own, to be
+ * agreed on. */
+int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                            struct scr_protection *d, int rc, struct scr_err *err);
 /* Whether the open dataset may be completed: what the application and Route_file said.
  */
 int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err);

@@ -56,7 +56,8 @@ static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
         rc = scr_fetch_all(&at, &o, &to, dset, &bytes, err);
     }
     if (rc == SCR_OK) {
-        rc = scr_protect_dataset_all(ctx, red, id, dset_dir, dset, SCR_OK, err);
+        struct scr_protection p = { .id = id, .dset_dir = dset_dir, .dset = dset };
+        rc = scr_protect_dataset_all(ctx, red, &p, SCR_OK, err);
         if (rc == SCR_OK)
             rc = scr_cache_dataset(ctx, id, &d, err);
         *name = rc == SCR_OK ? scr_strdup(d.name) : NULL;

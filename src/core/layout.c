@@ -52,10 +52,10 @@ int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_table dests = SCR_TABLE_OF(struct dest);
     struct scr_table alike = SCR_TABLE_OF(struct scr_shared);
-    int any = 0;
+    struct scr_owners q = { .dests = &dests, .shared = &alike };
     int rc = choose_dests(ctx, 0, &dests, err);
-    rc = scr_owners_find_all(&ctx->world, &dests, NULL, 0, rc, &alike, &any, err);
-    if (rc == SCR_OK && any)
+    rc = scr_owners_find_all(&ctx->world, &q, rc, err);
+    if (rc == SCR_OK && q.any)
         rc = choose_dests(ctx, 1, &dests, err);
     for (SCR_EACH(struct dest, d, &dests))
         if (rc == SCR_OK && !set_dest(d))

@@ -355,9 +355,8 @@ static int record(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
                : SCR_OK;
 }
 
-int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
-                            const char *dset_dir, const scr_hash *dset, int rc,
-                            struct scr_err *err)
+int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                            struct scr_protection *d, int rc, struct scr_err *err)
 {
     const struct scr_store *store = &ctx->descs.store[red->store];
     struct scr_protect p = { .env = &ctx->env,
@@ -370,21 +369,18 @@ int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, 
     scr_hash_set_val_i64(desc, "INDEX", red->index);
     if (rc == SCR_OK && (desc == NULL || !scr_hash_ok(desc)))
         rc = scr_no_memory(err);
-    struct scr_protection d = { .set = &ctx->sets[red->index],
-                                .scheme = red->scheme,
-                                .k = red->set_failures,
-                                .id = id,
-                                .dset_dir = dset_dir,
-                                .dset = dset,
-                                .desc = desc,
-                                .map = ctx->map };
-    rc = scr_protect_all(&p, &d, rc, err);
+    d->set = &ctx->sets[red->index];
+    d->scheme = red->scheme;
+    d->k = red->set_failures;
+    d->desc = desc;
+    d->map = ctx->map;
+    rc = scr_protect_all(&p, d, rc, err);
     scr_hash_delete(desc);
     if (rc == SCR_OK)
-        rc = record(ctx, red, id, err);
-    ctx->span.id = id;
+        rc = record(ctx, red, d->id, err);
+    ctx->span.id = d->id;
     ctx->span.line = red->index;
-    ctx->span.longest = d.longest;
+    ctx->span.longest = d->longest;
     return rc;
 }
 
@@ -412,7 +408,10 @@ static int protect_all(struct scr_ctx *ctx, const scr_hash *dset, int *may_go, i
                        struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    rc = scr_protect_dataset_all(ctx, out->red, out->id, out->dset_dir, dset, rc, err);
+    struct scr_protection d = { .id = out->id,
+                                .dset_dir = out->dset_dir,
+                                .dset = dset };
+    rc = scr_protect_dataset_all(ctx, out->red, &d, rc, err);
     int leaves = out->is_ckpt ? scr_cache_covered_all(ctx, out->red) : 0;
     struct scr_vote v = { .least = { leaves > 0 && scr_cache_may_delete(
                                                        ctx, leaves, NULL) == SCR_OK } };

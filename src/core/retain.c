@@ -153,26 +153,35 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
 
 /* --- some of them --- */
 
-/* Deletes the datasets rank 0 lists, oldest first: a death in between leaves the newer
- * ones. A failure does not stop the others. */
-static void delete_some_all(struct scr_ctx *ctx, int rc, int **ids, size_t n, int spare,
-                            const char *why, struct scr_err *err)
+/* Datasets that are deleted. */
+struct doomed {
+    const char *why;
+    int spare;
+    int *ids; /* n of them, newest first; rank 0 lists them */
+    size_t n;
+};
+
+/* Deletes them and frees the list, oldest first: a death in between leaves the newer
+ * ones. A failure does not stop the others. rc, err: of rank 0's list. */
+static void delete_some_all(struct scr_ctx *ctx, struct doomed *d, int rc,
+                            struct scr_err *err)
 {
-    rc = scr_share_ids_all(&ctx->world, rc, ids, &n, err);
+    rc = scr_share_ids_all(&ctx->world, rc, &d->ids, &d->n, err);
     if (rc != SCR_OK)
-        scr_log(&ctx->log, SCR_LOG_WARN, "%s: nothing is deleted from %s: %s", why,
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s: nothing is deleted from %s: %s", d->why,
                 ctx->prefix.path, err->text);
-    for (size_t i = n; rc == SCR_OK && i-- > 0;) {
+    for (size_t i = d->n; rc == SCR_OK && i-- > 0;) {
         struct scr_err one = SCR_ERR_INIT;
-        int id = (*ids)[i];
-        if (scr_prefix_delete_all(ctx, id, spare, &one) == SCR_OK)
-            scr_log(&ctx->log, SCR_LOG_INFO, "%s: dataset %d is deleted from %s", why,
-                    id, ctx->prefix.path);
+        int id = d->ids[i];
+        if (scr_prefix_delete_all(ctx, id, d->spare, &one) == SCR_OK)
+            scr_log(&ctx->log, SCR_LOG_INFO, "%s: dataset %d is deleted from %s",
+                    d->why, id, ctx->prefix.path);
         else
             scr_log(&ctx->log, SCR_LOG_WARN,
-                    "%s: dataset %d is not deleted from %s, tried again later: %s", why,
-                    id, ctx->prefix.path, one.text);
+                    "%s: dataset %d is not deleted from %s, tried again later: %s",
+                    d->why, id, ctx->prefix.path, one.text);
     }
+    free(d->ids);
 }
 
 /* --- SCR_PREFIX_SIZE --- */
@@ -227,40 +236,38 @@ static int list_index(const struct scr_ctx *ctx, struct scr_index *index, int **
 
 void scr_retain_all(struct scr_ctx *ctx)
 {
+    struct doomed d = { .why = "SCR_PREFIX_SIZE", .spare = 1 };
     struct scr_err err = SCR_ERR_INIT;
-    int *ids = NULL, rc = SCR_OK;
-    size_t n = 0;
+    int rc = SCR_OK;
     if (ctx->prm.prefix_size <= 0)
         return;
     if (ctx->world.rank == 0) {
         struct scr_index index = SCR_INDEX_INIT;
         scr_hash *flush = scr_hash_new();
-        rc = list_index(ctx, &index, &ids, &n, &err);
+        rc = list_index(ctx, &index, &d.ids, &d.n, &err);
         if (rc == SCR_OK)
             rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush,
                                        &err);
-        n = rc == SCR_OK ? choose_old(ctx, &index, flush, ids, n) : 0;
+        d.n = rc == SCR_OK ? choose_old(ctx, &index, flush, d.ids, d.n) : 0;
         scr_index_fini(&index);
         scr_hash_delete(flush);
     }
-    delete_some_all(ctx, rc, &ids, n, 1, "SCR_PREFIX_SIZE", &err);
-    free(ids);
+    delete_some_all(ctx, &d, rc, &err);
 }
 
 /* --- SCR_PREFIX_PURGE --- */
 
 void scr_prefix_purge_all(struct scr_ctx *ctx)
 {
+    struct doomed d = { .why = "SCR_PREFIX_PURGE" };
     struct scr_err err = SCR_ERR_INIT;
-    int *ids = NULL, rc = SCR_OK;
-    size_t n = 0;
+    int rc = SCR_OK;
     if (!ctx->prm.prefix_purge)
         return;
     if (ctx->world.rank == 0) {
         struct scr_index index = SCR_INDEX_INIT;
-        rc = list_index(ctx, &index, &ids, &n, &err);
+        rc = list_index(ctx, &index, &d.ids, &d.n, &err);
         scr_index_fini(&index);
     }
-    delete_some_all(ctx, rc, &ids, n, 0, "SCR_PREFIX_PURGE", &err);
-    free(ids);
+    delete_some_all(ctx, &d, rc, &err);
 }

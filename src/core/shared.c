@@ -52,10 +52,9 @@ int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest)
 static int look_for_cause_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int any = 0;
-    int looked = scr_owners_find_all(&ctx->world, &ctx->out.routed, NULL, 0, SCR_OK,
-                                     &ctx->out.shared, &any, &why);
-    if (looked != SCR_OK || !any)
+    struct scr_owners q = { .dests = &ctx->out.routed, .shared = &ctx->out.shared };
+    int looked = scr_owners_find_all(&ctx->world, &q, SCR_OK, &why);
+    if (looked != SCR_OK || !q.any)
         return rc;
     rc = scr_agree_all(&ctx->world, refuse(ctx, &why), &why);
     if (err != NULL)
@@ -67,15 +66,14 @@ int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals,
                           struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    int any = 0;
-    rc = scr_owners_find_all(&ctx->world, &out->routed, totals, ntotals, rc,
-                             &out->shared, &any, err);
-    out->has_shared = any;
+    struct scr_owners q = { &out->routed, totals, ntotals, &out->shared, 0 };
+    rc = scr_owners_find_all(&ctx->world, &q, rc, err);
+    out->has_shared = q.any;
     if (holds_shared(ctx))
         return rc;
     if (rc != SCR_OK)
         return look_for_cause_all(ctx, rc, err);
-    return any ? scr_agree_all(&ctx->world, refuse(ctx, err), err) : rc;
+    return q.any ? scr_agree_all(&ctx->world, refuse(ctx, err), err) : rc;
 }
 
 /* --- files that MPI opens. Other threads may begin or end a phase meanwhile: whether

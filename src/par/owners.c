@@ -308,21 +308,20 @@ static int exchange_all(struct owners *o, int *any, struct scr_err *err)
     return rc;
 }
 
-int scr_owners_find_all(const struct scr_comm *world, const struct scr_table *dests,
-                        uint64_t *totals, size_t ntotals, int rc,
-                        struct scr_table *shared, int *any, struct scr_err *err)
+int scr_owners_find_all(const struct scr_comm *world, struct scr_owners *q, int rc,
+                        struct scr_err *err)
 {
-    struct owners o = { .world = world, .dests = dests, .shared = shared };
+    struct owners o = { .world = world, .dests = q->dests, .shared = q->shared };
     struct tally t;
-    count_all(&o, totals, ntotals, rc, &t);
-    *any = 0;
+    count_all(&o, q->totals, q->ntotals, rc, &t);
+    q->any = 0;
     if (t.failed > 0)
         return scr_agree_all(world, rc, err);
     if (is_disjoint(&o, &t))
         return SCR_OK;
     uint64_t size = (uint64_t)world->size;
     if (size * t.square != t.digest * t.digest || !is_same_all(&o))
-        return exchange_all(&o, any, err);
-    *any = dests->n > 0;
+        return exchange_all(&o, &q->any, err);
+    q->any = q->dests->n > 0;
     return share_everything_all(&o, err);
 }

@@ -25,14 +25,20 @@ struct scr_shared {
     const char *ranks; /* "0-3,7", in the arena of the table */
 };
 
-/* dests: a table whose names are the paths below the prefix of this rank. shared (of
- * struct scr_shared, empty) gets those of them that other ranks have too, the same on
- * all ranks that have it; *any: some rank got some. totals[0…ntotals) (ntotals <=
- * SCR_OWNERS_TOTALS) become sums over all ranks, in the same reduction. So does rc,
- * what this rank found before: if any rank's is an error all leave with that of the
- * lowest, its text in err, and nothing is found. Agreed. */
-int scr_owners_find_all(const struct scr_comm *world, const struct scr_table *dests,
-                        uint64_t *totals, size_t ntotals, int rc,
-                        struct scr_table *shared, int *any, struct scr_err *err);
+/* Whose files are asked about, and the answer. */
+struct scr_owners {
+    const struct scr_table *dests; /* names: the paths below the prefix of this rank */
+    uint64_t *totals; /* ntotals of them (<= SCR_OWNERS_TOTALS) become sums over all
+                         ranks, in the same reduction */
+    size_t ntotals;
+    struct scr_table *shared; /* of struct scr_shared, empty; gets those of dests that
+                                 other ranks have too, the same on all ranks that have
+                                 it */
+    int any;                  /* out: some rank got some */
+};
+/* rc, what this rank found before, is in the reduction, too: if any rank's is an error
+ * all leave with that of the lowest, its text in err, and nothing is found. Agreed. */
+int scr_owners_find_all(const struct scr_comm *world, struct scr_owners *q, int rc,
+                        struct scr_err *err);
 
 #endif

@@ -56,9 +56,10 @@ struct scr_restore_report {
  * without one), verifies size and CRC of every application and redundancy file,
  * rebuilds what is lost, verifies again. Of a whole dataset the sets are not looked for
  * unless a file turns out to be damaged. Collective over world. On success map holds on
- * every rank the complete entry (FILES, METAs, DSETDESC, REDDESC). SCR_E_LOST on all ranks with the ranks at fault when beyond
- * tolerance; SCR_E_RANKS when the dataset was written by another number of ranks
- * (nothing touched then). Nothing that exists is deleted in either case. */
+ * every rank the complete entry (FILES, METAs, DSETDESC, REDDESC). SCR_E_LOST on all
+ * ranks with the ranks at fault when beyond tolerance; SCR_E_RANKS when the dataset was
+ * written by another number of ranks (nothing touched then). Nothing that exists is
+ * deleted in either case. */
 int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
                     scr_filemap *map, struct scr_restore_report *rep,
                     struct scr_err *err);

@@ -36,12 +36,11 @@ static void check(struct mpi_test *t, names_of f)
     scr_table_init(&mine, sizeof(struct scr_item));
     scr_table_init(&shared, sizeof(struct scr_shared));
     struct scr_err err = SCR_ERR_INIT;
-    int any = -1, ranks[64], expect_any = 0;
+    int ranks[64], expect_any = 0;
     uint64_t totals[2] = { 1, (uint64_t)t->comm.rank };
+    struct scr_owners q = { &mine, totals, 2, &shared, -1 };
     f(t->comm.rank, t->comm.size, &mine);
-    CHECK_RC(
-        scr_owners_find_all(&t->comm, &mine, totals, 2, SCR_OK, &shared, &any, &err),
-        SCR_OK, &err);
+    CHECK_RC(scr_owners_find_all(&t->comm, &q, SCR_OK, &err), SCR_OK, &err);
     CHECK_INT(totals[0], t->comm.size);
     CHECK_INT(totals[1], t->comm.size * (t->comm.size - 1) / 2);
     size_t n = 0;
@@ -56,7 +55,7 @@ static void check(struct mpi_test *t, names_of f)
     }
     CHECK_INT(shared.n, n);
     expect_any = scr_or_all(&t->comm, n > 0);
-    CHECK_INT(any, expect_any);
+    CHECK_INT(q.any, expect_any);
     scr_table_fini(&mine);
     scr_table_fini(&shared);
 }
@@ -176,10 +175,9 @@ MPI_CASE(ranks_are_told_as_ranges)
     scr_table_init(&mine, sizeof(struct scr_item));
     scr_table_init(&shared, sizeof(struct scr_shared));
     struct scr_err err = SCR_ERR_INIT;
-    int any = 0;
+    struct scr_owners q = { .dests = &mine, .shared = &shared };
     with_one_shared(t->comm.rank, t->comm.size, &mine);
-    CHECK_RC(scr_owners_find_all(&t->comm, &mine, NULL, 0, SCR_OK, &shared, &any, &err),
-             SCR_OK, &err);
+    CHECK_RC(scr_owners_find_all(&t->comm, &q, SCR_OK, &err), SCR_OK, &err);
     const struct scr_shared *found = scr_table_find(&shared, "shared.dat");
     char want[16];
     snprintf(want, sizeof want, "0-%d", t->comm.size - 1);
@@ -196,15 +194,16 @@ MPI_CASE(an_error_of_one_rank_is_that_of_all)
     scr_table_init(&mine, sizeof(struct scr_item));
     scr_table_init(&shared, sizeof(struct scr_shared));
     struct scr_err err = SCR_ERR_INIT;
-    int any = 1, last = t->comm.size - 1, rc = SCR_OK;
+    struct scr_owners q = { .dests = &mine, .shared = &shared, .any = 1 };
+    int last = t->comm.size - 1, rc = SCR_OK;
     with_one_shared(t->comm.rank, t->comm.size, &mine);
     if (t->comm.rank == last)
         rc = scr_fail(&err, SCR_E_MISSING, 0, "never written");
-    rc = scr_owners_find_all(&t->comm, &mine, NULL, 0, rc, &shared, &any, &err);
+    rc = scr_owners_find_all(&t->comm, &q, rc, &err);
     CHECK_RC(rc, SCR_E_MISSING, &err);
     CHECK(strcmp(err.text, "never written") == 0);
     CHECK_INT(err.rank, last);
-    CHECK(!any && shared.n == 0);
+    CHECK(!q.any && shared.n == 0);
     scr_table_fini(&mine);
     scr_table_fini(&shared);
 }
