@@ -419,7 +419,8 @@ static size_t survey(struct scale *s)
 
 static void make_empty(const struct scale *s, const char *path)
 {
-    scale_done(scr_file_replace(s->env.sys, path, "", 0, 0600, SCR_VOLATILE, &err),
+    scale_done(scr_file_replace(s->env.sys, path, "", 0,
+                                (struct scr_replace){ 0600, SCR_VOLATILE }, &err),
                &err);
 }
 
@@ -456,11 +457,11 @@ static scr_meta *make_file(const struct scale *s, const char *stage, int rank)
     memset(bytes, rank, sizeof bytes);
     char *staged = scr_asprintf("%s/%s/%s", stage, where, name);
     char *cached = scr_asprintf("%s/%s", s->dir, name);
-    scale_done(scr_file_replace(s->env.sys, staged, bytes, sizeof bytes, 0600,
-                                SCR_VOLATILE, &err),
+    scale_done(scr_file_replace(s->env.sys, staged, bytes, sizeof bytes,
+                                (struct scr_replace){ 0600, SCR_VOLATILE }, &err),
                &err);
-    scale_done(scr_file_replace(s->env.sys, cached, bytes, sizeof bytes, 0600,
-                                SCR_VOLATILE, &err),
+    scale_done(scr_file_replace(s->env.sys, cached, bytes, sizeof bytes,
+                                (struct scr_replace){ 0600, SCR_VOLATILE }, &err),
                &err);
     scr_meta *m = scr_meta_new();
     scr_meta_set(m, name, "FULL", sizeof bytes,

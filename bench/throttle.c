@@ -113,8 +113,9 @@ static void make_source(const struct place *at)
 {
     struct scr_err err = SCR_ERR_INIT;
     char *bytes = scr_calloc(1, FILE_BYTES);
-    if (bytes == NULL || scr_file_replace(&scr_sys_posix, at->src, bytes, FILE_BYTES,
-                                          0600, SCR_VOLATILE, &err) != SCR_OK)
+    if (bytes == NULL ||
+        scr_file_replace(&scr_sys_posix, at->src, bytes, FILE_BYTES,
+                         (struct scr_replace){ 0600, SCR_VOLATILE }, &err) != SCR_OK)
         die("source", &err);
     free(bytes);
 }

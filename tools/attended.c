@@ -42,8 +42,8 @@ int scr_attended_begin(const struct scr_tool *t, int64_t *number, struct scr_err
         return scr_no_memory(err);
     *number = next_number(read_number(t, path));
     int n = snprintf(text, sizeof text, "%lld", (long long)*number);
-    int rc =
-        scr_file_replace(t->env.sys, path, text, (size_t)n, 0600, SCR_DURABLE, err);
+    int rc = scr_file_replace(t->env.sys, path, text, (size_t)n,
+                              (struct scr_replace){ 0600, SCR_DURABLE }, err);
     free(path);
     return rc;
 }

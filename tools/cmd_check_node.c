@@ -44,8 +44,8 @@ static int write_and_read(const struct check *c, const char *path, struct scr_er
     for (size_t i = 0; i < PROBE; i++)
         bytes[i] = (char)(i * 31 + (i >> 8));
     int rc;
-    TRY_OUT(
-        scr_file_replace(c->t->env.sys, path, bytes, PROBE, 0600, SCR_DURABLE, err));
+    TRY_OUT(scr_file_replace(c->t->env.sys, path, bytes, PROBE,
+                             (struct scr_replace){ 0600, SCR_DURABLE }, err));
     TRY_OUT(scr_file_load(c->t->env.sys, path, PROBE, &back, &n, err));
     if ((n != PROBE || memcmp(bytes, back, n) != 0))
         TRY_OUT(scr_fail(err, SCR_E_CORRUPT, 0,

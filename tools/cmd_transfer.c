@@ -251,7 +251,7 @@ static int give_command(struct scr_tool *t, enum scr_transfer_command command,
         return rc != SCR_OK ? rc : SCR_TOOL_NO;
     char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
     rc = file ? scr_hash_file_update(t->env.sys, file, SCR_TRANSFER_LOCK_MS,
-                                     SCR_VOLATILE, edit_command, &command, err)
+                                     edit_command, &command, err)
               : scr_no_memory(err);
     free(file);
     return rc;

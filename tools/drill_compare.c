@@ -17,9 +17,10 @@ static int compare_open(const struct scr_sys *sys, int a, int b, struct drill_di
     int rc = buf ? SCR_OK : scr_no_memory(err);
     *out = (struct drill_diff){ 0, 1 };
     while (rc == SCR_OK && out->same && na == half) {
-        rc = scr_read_upto(sys, a, buf, half, &na, "the first result", err);
+        rc = scr_read_upto(SCR_FD(sys, a, "the first result"), buf, half, &na, err);
         if (rc == SCR_OK)
-            rc = scr_read_upto(sys, b, buf + half, half, &nb, "the second result", err);
+            rc = scr_read_upto(SCR_FD(sys, b, "the second result"), buf + half, half,
+                               &nb, err);
         if (rc != SCR_OK)
             break;
         size_t n = na < nb ? na : nb, i = 0;

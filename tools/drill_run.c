@@ -211,8 +211,8 @@ static int hold_for(const struct watch *w, const struct drill_strike *strike,
                     struct scr_err *err)
 {
     char *line = scr_asprintf("%s %d\n", strike->phase, strike->entry);
-    int rc = line ? scr_file_replace(w->sys, w->hold, line, strlen(line), 0600,
-                                     SCR_VOLATILE, err)
+    int rc = line ? scr_file_replace(w->sys, w->hold, line, strlen(line),
+                                     (struct scr_replace){ 0600, SCR_VOLATILE }, err)
                   : scr_no_memory(err);
     free(line);
     return rc;

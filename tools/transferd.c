@@ -562,8 +562,8 @@ static int is_hopeless(struct daemon *d)
 static void transact(struct daemon *d)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_hash_file_update(d->env->sys, d->file, SCR_TRANSFER_LOCK_MS,
-                                  SCR_VOLATILE, edit, d, &why);
+    int rc =
+        scr_hash_file_update(d->env->sys, d->file, SCR_TRANSFER_LOCK_MS, edit, d, &why);
     settle_report(d, rc);
     if (rc != SCR_OK && !d->warned) {
         scr_log(d->env->log, SCR_LOG_WARN, "%s", why.text);

@@ -182,8 +182,8 @@ int scr_frame_is_at(const struct scr_sys *sys, const char *path,
     int fd = -1;
     int rc;
     TRY_OUT(scr_open(sys, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, NULL));
-    TRY_OUT(scr_pread_upto(sys, fd, end, sizeof end, (off_t)id->size - CRC_BYTES, &got,
-                           path, NULL));
+    TRY_OUT(scr_pread_upto(SCR_FD(sys, fd, path), end, sizeof end,
+                           (off_t)id->size - CRC_BYTES, &got, NULL));
 out:
     (void)scr_close(sys, &fd, path, NULL);
     return rc == SCR_OK && got == CRC_BYTES && get_be(end, CRC_BYTES) == id->crc;
@@ -215,7 +215,8 @@ int scr_frame_write(const struct scr_sys *sys, const char *path, struct scr_str 
     scr_frame_end(s);
     int rc;
     TRY_OUT(s->bad ? scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path)
-                   : scr_file_replace(sys, path, s->p, s->len, FILE_MODE, how, err));
+                   : scr_file_replace(sys, path, s->p, s->len,
+                                      (struct scr_replace){ FILE_MODE, how }, err));
     if (id != NULL)
         (void)scr_frame_identify(s->p, s->len, id);
 out:
@@ -254,8 +255,7 @@ static int read_if_there(const struct scr_sys *sys, const char *path, scr_hash *
 }
 
 int scr_hash_file_update(const struct scr_sys *sys, const char *path, int timeout_ms,
-                         enum scr_durability how, scr_hash_edit edit, void *arg,
-                         struct scr_err *err)
+                         scr_hash_edit edit, void *arg, struct scr_err *err)
 {
     struct scr_lock lock = SCR_LOCK_INIT;
     int changed = 0;
@@ -267,7 +267,7 @@ int scr_hash_file_update(const struct scr_sys *sys, const char *path, int timeou
     TRY_OUT(read_if_there(sys, path, h, err));
     TRY_OUT(edit(h, arg, &changed, err));
     if (changed)
-        TRY_OUT(scr_hash_file_write(sys, path, h, how, err));
+        TRY_OUT(scr_hash_file_write(sys, path, h, SCR_VOLATILE, err));
 out:
     scr_lock_release(sys, &lock);
     scr_hash_delete(h);

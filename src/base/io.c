@@ -40,19 +40,19 @@ int scr_close(const struct scr_sys *sys, int *fd, const char *path, struct scr_e
 }
 
 /* Reads until n bytes are there or the file ends; off NULL: at the current offset. */
-static int read_until(const struct scr_sys *sys, int fd, char *p, size_t n,
-                      const off_t *off, size_t *got, const char *path,
-                      struct scr_err *err)
+static int read_until(const struct scr_fd *f, char *p, size_t n, const off_t *off,
+                      size_t *got, struct scr_err *err)
 {
     *got = 0;
     while (*got < n) {
         size_t most = slice(n - *got);
-        ssize_t r = off == NULL ? sys->read(fd, p + *got, most)
-                                : sys->pread(fd, p + *got, most, *off + (off_t)*got);
+        ssize_t r = off == NULL
+                        ? f->sys->read(f->fd, p + *got, most)
+                        : f->sys->pread(f->fd, p + *got, most, *off + (off_t)*got);
         if (r < 0 && errno == EINTR)
             continue;
         if (r < 0)
-            return scr_fail(err, SCR_E_IO, errno, "read %s", path);
+            return scr_fail(err, SCR_E_IO, errno, "read %s", f->path);
         if (r == 0)
             break;
         *got += (size_t)r;
@@ -61,57 +61,58 @@ static int read_until(const struct scr_sys *sys, int fd, char *p, size_t n,
 }
 
 /* Writes n bytes; off NULL: at the current offset. */
-static int write_until(const struct scr_sys *sys, int fd, const char *p, size_t n,
-                       const off_t *off, const char *path, struct scr_err *err)
+static int write_until(const struct scr_fd *f, const char *p, size_t n,
+                       const off_t *off, struct scr_err *err)
 {
     size_t done = 0;
     while (done < n) {
         size_t most = slice(n - done);
-        ssize_t put = off == NULL ? sys->write(fd, p + done, most)
-                                  : sys->pwrite(fd, p + done, most, *off + (off_t)done);
+        ssize_t put = off == NULL
+                          ? f->sys->write(f->fd, p + done, most)
+                          : f->sys->pwrite(f->fd, p + done, most, *off + (off_t)done);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0) /* a write of nothing would be tried for ever */
-            return scr_fail(err, SCR_E_IO, put < 0 ? errno : EIO, "write %s", path);
+            return scr_fail(err, SCR_E_IO, put < 0 ? errno : EIO, "write %s", f->path);
         done += (size_t)put;
     }
     return SCR_OK;
 }
 
-int scr_pread_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
-                   size_t *got, const char *path, struct scr_err *err)
+int scr_pread_upto(const struct scr_fd *f, void *buf, size_t n, off_t off, size_t *got,
+                   struct scr_err *err)
 {
-    return read_until(sys, fd, buf, n, &off, got, path, err);
+    return read_until(f, buf, n, &off, got, err);
 }
 
-int scr_read_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, size_t *got,
-                  const char *path, struct scr_err *err)
+int scr_read_upto(const struct scr_fd *f, void *buf, size_t n, size_t *got,
+                  struct scr_err *err)
 {
-    return read_until(sys, fd, buf, n, NULL, got, path, err);
+    return read_until(f, buf, n, NULL, got, err);
 }
 
-int scr_pread_all(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
-                  const char *path, struct scr_err *err)
+int scr_pread_all(const struct scr_fd *f, void *buf, size_t n, off_t off,
+                  struct scr_err *err)
 {
     size_t got;
-    int rc = read_until(sys, fd, buf, n, &off, &got, path, err);
+    int rc = read_until(f, buf, n, &off, &got, err);
     if (rc == SCR_OK && got < n)
         return scr_fail(err, SCR_E_MISSING, 0,
-                        "read %s: ends at byte %lld, %zu bytes too early", path,
+                        "read %s: ends at byte %lld, %zu bytes too early", f->path,
                         (long long)off + (long long)got, n - got);
     return rc;
 }
 
-int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
-                   off_t off, const char *path, struct scr_err *err)
+int scr_pwrite_all(const struct scr_fd *f, const void *buf, size_t n, off_t off,
+                   struct scr_err *err)
 {
-    return write_until(sys, fd, buf, n, &off, path, err);
+    return write_until(f, buf, n, &off, err);
 }
 
-int scr_write_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
-                  const char *path, struct scr_err *err)
+int scr_write_all(const struct scr_fd *f, const void *buf, size_t n,
+                  struct scr_err *err)
 {
-    return write_until(sys, fd, buf, n, NULL, path, err);
+    return write_until(f, buf, n, NULL, err);
 }
 
 int scr_rewind(const struct scr_sys *sys, int fd, const char *path, struct scr_err *err)
@@ -144,8 +145,8 @@ int scr_fsync(const struct scr_sys *sys, int fd, const char *path, struct scr_er
 
 /* Reads to the end of the file, growing *buf from its first size; the file may be
  * larger than fstat said (a journal that is appended to, a file of /proc). */
-static int load_fd(const struct scr_sys *sys, int fd, size_t size, size_t max,
-                   char **buf, size_t *n, const char *path, struct scr_err *err)
+static int load_fd(const struct scr_fd *f, size_t size, size_t max, char **buf,
+                   size_t *n, struct scr_err *err)
 {
     *n = 0;
     for (;;) {
@@ -154,15 +155,15 @@ static int load_fd(const struct scr_sys *sys, int fd, size_t size, size_t max,
             return scr_no_memory(err);
         *buf = p;
         size_t got;
-        int rc = scr_read_upto(sys, fd, p + *n, size + 1 - *n, &got, path, err);
+        int rc = scr_read_upto(f, p + *n, size + 1 - *n, &got, err);
         if (rc != SCR_OK)
             return rc;
         *n += got;
         if (*n <= size)
             break;
         if (size >= max)
-            return scr_fail(err, SCR_E_RANGE, 0, "load %s: larger than %zu bytes", path,
-                            max);
+            return scr_fail(err, SCR_E_RANGE, 0, "load %s: larger than %zu bytes",
+                            f->path, max);
         size = size < max / 2 ? 2 * size + 4096 : max;
         if (size > max)
             size = max;
@@ -195,7 +196,7 @@ int scr_file_load(const struct scr_sys *sys, const char *path, size_t max, void 
         rc = scr_fail(err, SCR_E_RANGE, 0, "load %s: larger than %zu bytes", path, max);
         goto out;
     }
-    rc = load_fd(sys, fd, (size_t)st.st_size, max, &p, n, path, err);
+    rc = load_fd(SCR_FD(sys, fd, path), (size_t)st.st_size, max, &p, n, err);
 out:
     (void)scr_close(sys, &fd, path, NULL); /* nothing was written */
     if (rc != SCR_OK) {
@@ -247,17 +248,16 @@ static int temp_open(const struct scr_sys *sys, const char *path, mode_t mode,
 }
 
 int scr_file_replace(const struct scr_sys *sys, const char *path, const void *buf,
-                     size_t n, mode_t mode, enum scr_durability how,
-                     struct scr_err *err)
+                     size_t n, struct scr_replace as, struct scr_err *err)
 {
     int fd = -1, rc;
     char *temp = NULL;
-    if ((rc = temp_open(sys, path, mode, &temp, &fd, err)) != SCR_OK) {
+    if ((rc = temp_open(sys, path, as.mode, &temp, &fd, err)) != SCR_OK) {
         free(temp);
         return rc;
     }
-    rc = scr_write_all(sys, fd, buf, n, temp, err);
-    if (rc == SCR_OK && how == SCR_DURABLE)
+    rc = scr_write_all(SCR_FD(sys, fd, temp), buf, n, err);
+    if (rc == SCR_OK && as.how == SCR_DURABLE)
         rc = scr_fsync(sys, fd, temp, err);
     if (rc == SCR_OK)
         rc = scr_close(sys, &fd, temp, err);
@@ -266,7 +266,7 @@ int scr_file_replace(const struct scr_sys *sys, const char *path, const void *bu
     (void)scr_close(sys, &fd, temp, NULL); /* only open when it is thrown away */
     if (rc != SCR_OK)
         (void)scr_file_remove(sys, temp, NULL); /* the first error is reported */
-    else if (how == SCR_DURABLE)
+    else if (as.how == SCR_DURABLE)
         rc = scr_dir_sync_parent(sys, path, err);
     free(temp);
     return rc;
@@ -279,7 +279,7 @@ int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf
     TRY(scr_open(sys, path, O_WRONLY | O_APPEND | O_CREAT, mode, &fd, err));
     /* The first write carries everything; a second one, after a short write, either
      * completes the record or learns why it cannot be. */
-    int rc = scr_write_all(sys, fd, buf, n, path, err);
+    int rc = scr_write_all(SCR_FD(sys, fd, path), buf, n, err);
     return scr_first(rc, scr_close(sys, &fd, path, err));
 }
 

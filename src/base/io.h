@@ -17,19 +17,27 @@ int scr_open(const struct scr_sys *sys, const char *path, int flags, mode_t mode
 int scr_close(const struct scr_sys *sys, int *fd, const char *path,
               struct scr_err *err);
 
+/* An open file, and what messages call it. */
+struct scr_fd {
+    const struct scr_sys *sys;
+    int fd;
+    const char *path;
+};
+#define SCR_FD(sys, fd, path) (&(const struct scr_fd){ sys, fd, path })
+
 /* Exactly n bytes at off; end of file before that is SCR_E_MISSING. */
-int scr_pread_all(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
-                  const char *path, struct scr_err *err);
-int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
-                   off_t off, const char *path, struct scr_err *err);
+int scr_pread_all(const struct scr_fd *f, void *buf, size_t n, off_t off,
+                  struct scr_err *err);
+int scr_pwrite_all(const struct scr_fd *f, const void *buf, size_t n, off_t off,
+                   struct scr_err *err);
 /* At off, whatever the current offset is; stops at end of file and sets *got. */
-int scr_pread_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
-                   size_t *got, const char *path, struct scr_err *err);
+int scr_pread_upto(const struct scr_fd *f, void *buf, size_t n, off_t off, size_t *got,
+                   struct scr_err *err);
 /* At the current offset; the read stops at end of file and sets *got. */
-int scr_read_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, size_t *got,
-                  const char *path, struct scr_err *err);
-int scr_write_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
-                  const char *path, struct scr_err *err);
+int scr_read_upto(const struct scr_fd *f, void *buf, size_t n, size_t *got,
+                  struct scr_err *err);
+int scr_write_all(const struct scr_fd *f, const void *buf, size_t n,
+                  struct scr_err *err);
 /* The next read or write begins at byte 0. */
 int scr_rewind(const struct scr_sys *sys, int fd, const char *path,
                struct scr_err *err);
@@ -49,6 +57,10 @@ enum scr_durability {
     SCR_DURABLE = 1   /* file fsynced, renamed, directory fsynced (invariant D1) */
 };
 
+struct scr_replace {
+    mode_t mode;
+    enum scr_durability how;
+};
 /* Replaces path atomically: a temporary ".<base>.<pid>.<n>.tmp" of its own in the same
  * directory (O_EXCL, so any number of processes may replace one path at once, the last
  * one wins), write, [fsync], rename, [fsync directory]. On error path keeps its old
@@ -56,8 +68,7 @@ enum scr_durability {
  * directory, fails is the new content there. A crash may leave the temporary. A
  * symbolic link at path is itself replaced. */
 int scr_file_replace(const struct scr_sys *sys, const char *path, const void *buf,
-                     size_t n, mode_t mode, enum scr_durability how,
-                     struct scr_err *err);
+                     size_t n, struct scr_replace as, struct scr_err *err);
 
 /* One write() with O_APPEND | O_CREAT of all n bytes (logs, journals); only after a
  * short write a second one. An error may leave part of the record at the end. */

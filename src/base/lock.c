@@ -134,7 +134,8 @@ static void sign(const struct scr_sys *sys, int fd, const struct part *part)
     int n = snprintf(note, NOTE_BYTES, "process %ld on %s", (long)getpid(), host);
     note[n] = ' ';
     note[NOTE_BYTES - 1] = '\n';
-    if (scr_pwrite_all(sys, fd, note, NOTE_BYTES, part->note, "", NULL) != SCR_OK)
+    if (scr_pwrite_all(SCR_FD(sys, fd, ""), note, NOTE_BYTES, part->note, NULL) !=
+        SCR_OK)
         (void)sys->ftruncate(fd, 0);
 }
 
@@ -143,7 +144,7 @@ static void read_note(const struct scr_sys *sys, int fd, const struct part *part
                       char note[NOTE_BYTES + 1])
 {
     size_t n = 0;
-    (void)scr_pread_upto(sys, fd, note, NOTE_BYTES, part->note, &n, "", NULL);
+    (void)scr_pread_upto(SCR_FD(sys, fd, ""), note, NOTE_BYTES, part->note, &n, NULL);
     note[n] = '\0';
     note[strcspn(note, "\n")] = '\0';
     n = strlen(note);
@@ -167,18 +168,16 @@ static int fail_lock(const char *path, int cause, struct scr_err *err)
                          : "");
 }
 
-static int acquire(const struct scr_sys *sys, const char *path, short type,
-                   const struct part *part, int timeout_ms, struct scr_lock *lock,
-                   struct scr_err *err)
+static int acquire(const struct scr_sys *sys, const char *path, const struct want *want,
+                   int timeout_ms, struct scr_lock *lock, struct scr_err *err)
 {
     char note[NOTE_BYTES + 1] = "";
-    const struct want want = { .type = type, .part = part };
     int fd = -1;
     *lock = (struct scr_lock)SCR_LOCK_INIT;
     int rc = open_lock_file(sys, path, &fd, err);
     if (rc != SCR_OK)
         return rc;
-    int got = wait_lock(sys, fd, &want, timeout_ms);
+    int got = wait_lock(sys, fd, want, timeout_ms);
     if (got == 1) {
         lock->fd = fd;
         return SCR_OK;
@@ -186,7 +185,7 @@ static int acquire(const struct scr_sys *sys, const char *path, short type,
     if (got < 0) {
         rc = fail_lock(path, errno, err);
     } else {
-        read_note(sys, fd, part, note);
+        read_note(sys, fd, want->part, note);
         rc = fail_locked(path, note, timeout_ms, err);
     }
     (void)scr_close(sys, &fd, path, NULL); /* the error to report is the first */
@@ -196,7 +195,8 @@ static int acquire(const struct scr_sys *sys, const char *path, short type,
 int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
                      struct scr_lock *lock, struct scr_err *err)
 {
-    TRY(acquire(sys, path, F_WRLCK, &whole, timeout_ms, lock, err));
+    const struct want want = { .type = F_WRLCK, .part = &whole };
+    TRY(acquire(sys, path, &want, timeout_ms, lock, err));
     sign(sys, lock->fd, &whole);
     return SCR_OK;
 }
@@ -204,8 +204,9 @@ int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms
 int scr_lock_acquire_key(const struct scr_sys *sys, const char *path, uint64_t key,
                          int timeout_ms, struct scr_lock *lock, struct scr_err *err)
 {
-    struct part part = part_of(key);
-    TRY(acquire(sys, path, F_WRLCK, &part, timeout_ms, lock, err));
+    const struct part part = part_of(key);
+    const struct want want = { .type = F_WRLCK, .part = &part };
+    TRY(acquire(sys, path, &want, timeout_ms, lock, err));
     sign(sys, lock->fd, &part);
     return SCR_OK;
 }
@@ -213,7 +214,8 @@ int scr_lock_acquire_key(const struct scr_sys *sys, const char *path, uint64_t k
 int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
                    struct scr_lock *lock, struct scr_err *err)
 {
-    return acquire(sys, path, F_RDLCK, &whole, timeout_ms, lock, err);
+    const struct want want = { .type = F_RDLCK, .part = &whole };
+    return acquire(sys, path, &want, timeout_ms, lock, err);
 }
 
 /* The file that was locked may have been replaced while it was waited for. */

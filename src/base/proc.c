@@ -302,22 +302,28 @@ static int drain_once(int fd, struct scr_str *text)
     return n > 0;
 }
 
+/* A process that is seen through to its end. */
+struct seen {
+    pid_t pid;
+    int fd;              /* of the pipe its output comes through; -1: none */
+    struct scr_str text; /* that output */
+    int ended, status;
+};
+
 /* Collects output until the pipe ends, or the process has ended and the pipe is empty:
- * a daemon that inherited the pipe must not keep us here. *ended with the status then.
- */
-static int collect(pid_t pid, int fd, double timeout_s, struct scr_str *text,
-                   int *ended, int *status, struct scr_err *err)
+ * a daemon that inherited the pipe must not keep us here. */
+static int collect(struct seen *s, double timeout_s, struct scr_err *err)
 {
     double end = scr_now_mono() + (timeout_s < 0 ? 1e9 : timeout_s);
     for (;;) {
-        struct pollfd p = { .fd = fd, .events = POLLIN };
-        int was_ended = *ended;
+        struct pollfd p = { .fd = s->fd, .events = POLLIN };
+        int was_ended = s->ended;
         int ready = poll(&p, 1, was_ended ? 0 : poll_ms(end));
         if (ready > 0) {
-            int more = drain_once(fd, text);
+            int more = drain_once(s->fd, &s->text);
             if (more < 0)
                 return scr_fail(err, SCR_E_IO, errno, "read output of process %ld",
-                                (long)pid);
+                                (long)s->pid);
             if (more == 0)
                 return SCR_OK;
         } else if (ready == 0 && was_ended) {
@@ -325,29 +331,27 @@ static int collect(pid_t pid, int fd, double timeout_s, struct scr_str *text,
         }
         if (scr_now_mono() >= end)
             return scr_fail(err, SCR_E_LOCKED, 0,
-                            "process %ld still running after %.1f seconds", (long)pid,
-                            timeout_s);
-        if (ready <= 0 && !*ended)
-            *ended = reap(pid, WNOHANG, status) > 0;
+                            "process %ld still running after %.1f seconds",
+                            (long)s->pid, timeout_s);
+        if (ready <= 0 && !s->ended)
+            s->ended = reap(s->pid, WNOHANG, &s->status) > 0;
     }
 }
 
-/* The started process to its end, its output (if any is captured) to text. */
-static int see_through(const struct scr_proc_spec *spec, pid_t pid, int fd,
-                       double timeout_s, struct scr_str *text, int *status,
-                       struct scr_err *err)
+static int see_through(const struct scr_proc_spec *spec, struct seen *s,
+                       double timeout_s, struct scr_err *err)
 {
-    int ended = 0, rc = SCR_OK;
+    int rc = SCR_OK;
     double end = scr_now_mono() + timeout_s;
-    if (fd >= 0)
-        rc = collect(pid, fd, timeout_s, text, &ended, status, err);
-    if (rc == SCR_OK && !ended) {
+    if (s->fd >= 0)
+        rc = collect(s, timeout_s, err);
+    if (rc == SCR_OK && !s->ended) {
         double left = end - scr_now_mono();
         left = timeout_s < 0 ? -1 : left > 0 ? left : 0;
-        rc = scr_proc_wait(pid, left, status, err);
+        rc = scr_proc_wait(s->pid, left, &s->status, err);
     }
-    if (rc != SCR_OK && !ended)
-        put_down(spec, pid);
+    if (rc != SCR_OK && !s->ended)
+        put_down(spec, s->pid);
     if (rc != SCR_OK)
         scr_err_prefix(err, "%s", spec->argv[0]);
     return rc;
@@ -356,9 +360,8 @@ static int see_through(const struct scr_proc_spec *spec, pid_t pid, int fd,
 int scr_proc_run(const struct scr_proc_spec *spec, double timeout_s, char **out,
                  int *status, struct scr_err *err)
 {
-    struct scr_str text = SCR_STR_INIT;
+    struct seen s = { .text = SCR_STR_INIT };
     int ends[2] = { -1, -1 };
-    pid_t pid;
     *status = -1;
     if (out != NULL) {
         *out = NULL;
@@ -369,16 +372,17 @@ int scr_proc_run(const struct scr_proc_spec *spec, double timeout_s, char **out,
         if (pipe2(ends, O_CLOEXEC) != 0)
             return scr_fail(err, SCR_E_IO, errno, "run a program: pipe");
     }
-    int rc = start(spec, ends[1], &pid, err);
+    int rc = start(spec, ends[1], &s.pid, err);
+    s.fd = ends[0];
     (void)scr_close(&scr_sys_posix, &ends[1], "", NULL); /* the child has a copy */
     if (rc == SCR_OK)
-        rc = see_through(spec, pid, ends[0], timeout_s, &text, status, err);
+        rc = see_through(spec, &s, timeout_s, err);
     (void)scr_close(&scr_sys_posix, &ends[0], "",
                     NULL); /* nothing written through it */
-    if (rc == SCR_OK && out != NULL && (*out = scr_str_take(&text)) == NULL)
+    if (rc == SCR_OK && out != NULL && (*out = scr_str_take(&s.text)) == NULL)
         rc = scr_no_memory(err);
-    if (rc != SCR_OK)
-        *status = -1;
-    scr_str_free(&text);
+    if (rc == SCR_OK)
+        *status = s.status;
+    scr_str_free(&s.text);
     return rc;
 }

@@ -241,8 +241,8 @@ static int write_app_conf(struct scr_ctx *ctx, struct scr_err *err)
     else if (text[0] == '\0')
         rc = scr_file_remove(ctx->env.sys, path, err);
     else
-        rc = scr_file_replace(ctx->env.sys, path, text, strlen(text), 0644, SCR_DURABLE,
-                              err);
+        rc = scr_file_replace(ctx->env.sys, path, text, strlen(text),
+                              (struct scr_replace){ 0644, SCR_DURABLE }, err);
     free(path);
     free(text);
     return rc;

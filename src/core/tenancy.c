@@ -112,8 +112,8 @@ static void note(const struct scr_ctx *ctx, const char *dir, const char *name,
 {
     char *path = scr_path_join(dir, name);
     if (path != NULL)
-        (void)scr_file_replace(ctx->env.sys, path, text, strlen(text), 0600,
-                               SCR_VOLATILE, NULL);
+        (void)scr_file_replace(ctx->env.sys, path, text, strlen(text),
+                               (struct scr_replace){ 0600, SCR_VOLATILE }, NULL);
     free(path);
 }
 

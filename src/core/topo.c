@@ -144,9 +144,10 @@ static int write_pid(struct scr_ctx *ctx, struct scr_err *err)
         return SCR_OK;
     char *path = scr_asprintf("%s/pid.%d", ctx->cntl_dir, ctx->world.rank);
     char *text = scr_asprintf("%ld %d\n", (long)getpid(), ctx->world.rank);
-    int rc = path && text ? scr_file_replace(ctx->env.sys, path, text, strlen(text),
-                                             0600, SCR_VOLATILE, err)
-                          : scr_no_memory(err);
+    int rc = path && text
+                 ? scr_file_replace(ctx->env.sys, path, text, strlen(text),
+                                    (struct scr_replace){ 0600, SCR_VOLATILE }, err)
+                 : scr_no_memory(err);
     free(path);
     free(text);
     return rc;

@@ -174,9 +174,9 @@ int scr_ip_copy_fd(int from, int to, const char *name, struct scr_err *err)
     int rc;
     TRY_OUT(buf ? SCR_OK : scr_no_memory(err));
     while (got > 0) {
-        TRY_OUT(scr_read_upto(sys, from, buf, COPY_BYTES, &got, name, err));
+        TRY_OUT(scr_read_upto(SCR_FD(sys, from, name), buf, COPY_BYTES, &got, err));
         if (got > 0)
-            TRY_OUT(scr_write_all(sys, to, buf, got, name, err));
+            TRY_OUT(scr_write_all(SCR_FD(sys, to, name), buf, got, err));
     }
 out:
     free(buf);

@@ -89,7 +89,8 @@ static int fill(struct cursor *c, unsigned char *buf)
                                 &c->fd, &why) != SCR_OK)
         read_failed(c, &why);
     if (!c->bad && n > 0 &&
-        scr_pread_all(sys, c->fd, buf + HEAD, n, (off_t)c->off, path, &why) != SCR_OK)
+        scr_pread_all(SCR_FD(sys, c->fd, path), buf + HEAD, n, (off_t)c->off, &why) !=
+            SCR_OK)
         read_failed(c, &why);
     const uint32_t head[2] = { c->bad ? SHIP_BAD : SHIP_GOOD, 0 };
     memcpy(buf, head, sizeof head);
@@ -169,8 +170,8 @@ static int drain(struct cursor *c, const unsigned char *buf, size_t n, int rc,
     if (rc == SCR_OK && off == 0)
         rc = open_tmp(c, err);
     if (rc == SCR_OK && !c->bad) {
-        rc = scr_pwrite_all(c->s->env->sys, c->fd, buf + HEAD, want, (off_t)off,
-                            c->s->tmp, err);
+        rc = scr_pwrite_all(SCR_FD(c->s->env->sys, c->fd, c->s->tmp), buf + HEAD, want,
+                            (off_t)off, err);
         c->crc = scr_crc32(c->crc, buf + HEAD, want);
     }
     if (advance(c, want)) {

@@ -252,8 +252,9 @@ static int move_bytes(struct scr_member *m, const struct piece *p, const struct 
         off = (off_t)(s->off - m->start[p->file]);
         TRY(scr_fdcache_get(&m->fds, p->file, path, &fd, err));
     }
-    return s->dir == READ ? scr_pread_all(sys, fd, s->buf, s->n, off, path, err)
-                          : scr_pwrite_all(sys, fd, s->buf, s->n, off, path, err);
+    return s->dir == READ
+               ? scr_pread_all(SCR_FD(sys, fd, path), s->buf, s->n, off, err)
+               : scr_pwrite_all(SCR_FD(sys, fd, path), s->buf, s->n, off, err);
 }
 
 static int keeps_crc(const struct scr_member *m, int is_parity)
@@ -450,7 +451,8 @@ static int crc_of(const struct scr_env *env, int fd, const char *path,
     sum->crc = 0;
     for (uint64_t at = 0; rc == SCR_OK && at < sum->size; at += cap) {
         size_t n = sum->size - at < cap ? (size_t)(sum->size - at) : cap;
-        rc = scr_pread_all(env->sys, fd, buf, n, (off_t)(sum->off + at), path, err);
+        rc = scr_pread_all(SCR_FD(env->sys, fd, path), buf, n, (off_t)(sum->off + at),
+                           err);
         if (rc == SCR_OK)
             sum->crc = scr_crc32(sum->crc, buf, n);
         if (rc == SCR_OK && sum->told != NULL)

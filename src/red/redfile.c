@@ -476,7 +476,7 @@ int scr_redfile_write(const struct scr_env *env, const char *path,
         return scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path);
     int rc;
     TRY_OUT(scr_open(env->sys, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err));
-    TRY_OUT(scr_pwrite_all(env->sys, fd, header->p, header->len, 0, path, err));
+    TRY_OUT(scr_pwrite_all(SCR_FD(env->sys, fd, path), header->p, header->len, 0, err));
 out:
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
@@ -492,7 +492,7 @@ static int claimed_size(const struct scr_env *env, int fd, const char *path,
     unsigned char head[SIZE_END];
     if (file_size < sizeof head)
         return bad(err, "shorter than a header");
-    TRY(scr_pread_all(env->sys, fd, head, sizeof head, 0, path, err));
+    TRY(scr_pread_all(SCR_FD(env->sys, fd, path), head, sizeof head, 0, err));
     for (int i = SIZE_AT; i < SIZE_END; i++)
         *size = *size << 8 | head[i];
     if (*size < sizeof head || *size > file_size || *size > max_header)
@@ -517,7 +517,7 @@ static int load_header(const struct scr_env *env, const char *path, void **buf,
     TRY_OUT(claimed_size(env, fd, path, (uint64_t)st.st_size, size, err));
     if ((*buf = malloc((size_t)*size)) == NULL)
         TRY_OUT(scr_no_memory(err));
-    TRY_OUT(scr_pread_all(env->sys, fd, *buf, (size_t)*size, 0, path, err));
+    TRY_OUT(scr_pread_all(SCR_FD(env->sys, fd, path), *buf, (size_t)*size, 0, err));
 out:
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }

@@ -409,8 +409,8 @@ static int journal_mend(const struct scr_env *env, const struct scr_cntl *c,
         return scr_fail(err, rc, 0, "%s", why.text);
     scr_journal_decode(buf, n, NULL, &good);
     if (good != n)
-        rc = scr_file_replace(env->sys, c->jnl_path, buf, good, FILE_MODE, SCR_VOLATILE,
-                              err);
+        rc = scr_file_replace(env->sys, c->jnl_path, buf, good,
+                              (struct scr_replace){ FILE_MODE, SCR_VOLATILE }, err);
     free(buf);
     return rc;
 }
@@ -433,7 +433,7 @@ int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, in
     TRY(c->jnl_fd >= 0 ? SCR_OK : journal_open(env, c, err));
     if (scr_journal_encode(dset, rank, path, &buf, &n) != SCR_OK)
         return scr_no_memory(err);
-    int rc = scr_write_all(env->sys, c->jnl_fd, buf, n, c->jnl_path, err);
+    int rc = scr_write_all(SCR_FD(env->sys, c->jnl_fd, c->jnl_path), buf, n, err);
     free(buf);
     if (rc != SCR_OK)
         scr_close(env->sys, &c->jnl_fd, c->jnl_path, NULL); /* the next call mends it */

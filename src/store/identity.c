@@ -55,7 +55,7 @@ static int draw(const struct scr_env *env, char text[2 * BYTES + 1],
     int fd = -1;
     size_t n = 0;
     TRY(scr_open(env->sys, source, O_RDONLY, 0, &fd, err));
-    int rc = scr_read_upto(env->sys, fd, bytes, sizeof bytes, &n, source, err);
+    int rc = scr_read_upto(SCR_FD(env->sys, fd, source), bytes, sizeof bytes, &n, err);
     (void)scr_close(env->sys, &fd, source, NULL); /* nothing was written */
     if (rc == SCR_OK && n != sizeof bytes)
         rc = scr_fail(err, SCR_E_IO, 0, "%s: it ended", source);

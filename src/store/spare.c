@@ -23,7 +23,7 @@ static int blank(const struct scr_env *env, const char *path, struct scr_err *er
     int fd;
     int rc;
     TRY_OUT(scr_open(env->sys, path, O_WRONLY | O_NOFOLLOW, 0, &fd, err));
-    TRY_OUT(scr_pwrite_all(env->sys, fd, zeros, sizeof zeros, 0, path, err));
+    TRY_OUT(scr_pwrite_all(SCR_FD(env->sys, fd, path), zeros, sizeof zeros, 0, err));
 out:
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }

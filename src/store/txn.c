@@ -151,8 +151,8 @@ int scr_txn_keep_aside(struct scr_txn *s, const char *cause, struct scr_err *err
             free(aside);
             continue;
         }
-        int rc = scr_file_replace(s->env->sys, aside, s->bytes, s->nbytes, FILE_MODE,
-                                  SCR_DURABLE, err);
+        int rc = scr_file_replace(s->env->sys, aside, s->bytes, s->nbytes,
+                                  (struct scr_replace){ FILE_MODE, SCR_DURABLE }, err);
         if (rc == SCR_OK)
             scr_log(s->env->log, SCR_LOG_WARN, "%s; kept aside as %s", cause, aside);
         free(aside);

@@ -76,7 +76,8 @@ static int put(const struct scr_stream *s, const void *bytes, size_t n,
     if (job->want_crc || job->crc != NULL)
         s->got->crc = scr_crc32(s->got->crc, bytes, n);
     s->got->size += n;
-    TRY(s->out >= 0 ? scr_write_all(s->sys, s->out, bytes, n, s->tmp, err) : SCR_OK);
+    TRY(s->out >= 0 ? scr_write_all(SCR_FD(s->sys, s->out, s->tmp), bytes, n, err)
+                    : SCR_OK);
     if (s->out >= 0 && job->sync)
         sync_ahead(s->sys, s->out, s->got->size, n);
     if (job->pace != NULL)
@@ -94,8 +95,8 @@ static int pump(const struct scr_stream *s, struct scr_err *err)
     int rc;
     TRY_OUT(buf ? SCR_OK : scr_no_memory(err));
     while (n == cap) {
-        TRY_OUT(scr_pread_upto(s->sys, s->in, buf, cap, (off_t)s->got->size, &n,
-                               s->job->src, err));
+        TRY_OUT(scr_pread_upto(SCR_FD(s->sys, s->in, s->job->src), buf, cap,
+                               (off_t)s->got->size, &n, err));
         TRY_OUT(put(s, buf, n, err));
     }
 out:

@@ -205,8 +205,7 @@ static int ensure_running(const struct scr_sys *sys, struct scr_daemon *d,
 static int update(const struct scr_sys *sys, const char *file, scr_hash_edit edit,
                   void *arg, struct scr_err *err)
 {
-    return scr_hash_file_update(sys, file, SCR_TRANSFER_LOCK_MS, SCR_VOLATILE, edit,
-                                arg, err);
+    return scr_hash_file_update(sys, file, SCR_TRANSFER_LOCK_MS, edit, arg, err);
 }
 
 static int list_file(scr_hash *h, const struct scr_xfer_where *w,

@@ -47,7 +47,8 @@ static int step(const struct scr_stream *s, size_t n, struct scr_err *err)
 static int put(const struct scr_stream *s, const void *buf, size_t n,
                struct scr_err *err)
 {
-    TRY(s->out >= 0 ? scr_write_all(s->sys, s->out, buf, n, s->tmp, err) : SCR_OK);
+    TRY(s->out >= 0 ? scr_write_all(SCR_FD(s->sys, s->out, s->tmp), buf, n, err)
+                    : SCR_OK);
     return step(s, n, err);
 }
 
@@ -85,7 +86,7 @@ static int pack_all(struct scr_stream *s, int *worth, struct scr_err *err)
     uint64_t size = (uint64_t)s->got->st.st_size;
     int looked = size <= LOOK_AT;
     for (size_t n = BUF; *worth && n == BUF;) {
-        TRY(scr_read_upto(s->sys, s->in, s->buf, BUF, &n, s->job->src, err));
+        TRY(scr_read_upto(SCR_FD(s->sys, s->in, s->job->src), s->buf, BUF, &n, err));
         if (n > size - s->got->size)
             return changed(s, err);
         if (n > 0)
@@ -144,7 +145,7 @@ int scr_recode_is_ours(const struct scr_sys *sys, const char *path)
     size_t n = 0;
     int rc;
     TRY_OUT(scr_open(sys, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &fd, NULL));
-    TRY_OUT(scr_read_upto(sys, fd, begins, sizeof begins, &n, path, NULL));
+    TRY_OUT(scr_read_upto(SCR_FD(sys, fd, path), begins, sizeof begins, &n, NULL));
 out:
     scr_close(sys, &fd, path, NULL); /* only read from */
     return rc == SCR_OK && n == sizeof begins &&
@@ -171,7 +172,7 @@ static int unpack_all(struct scr_stream *s, struct scr_err *err)
     size_t n = BUF;
     int rc = SCR_OK;
     while (rc == SCR_OK && n == BUF) {
-        rc = scr_read_upto(s->sys, s->in, s->buf, BUF, &n, s->job->src, err);
+        rc = scr_read_upto(SCR_FD(s->sys, s->in, s->job->src), s->buf, BUF, &n, err);
         if (rc != SCR_OK)
             break;
         s->got->stored_crc = scr_crc32(s->got->stored_crc, s->buf, n);

@@ -75,9 +75,10 @@ static void make_older(struct test_store *t)
     mkdir(test_path("prefix/ckpt.7"), 0755);
     for (int r = 0; r < RANKS; r++) {
         char *name = scr_asprintf("ckpt.7/rank_%d.dat", r);
-        assert_int_equal(
-            scr_file_replace(env.sys, dest_of(r), "old", 3, 0644, SCR_VOLATILE, NULL),
-            SCR_OK);
+        assert_int_equal(scr_file_replace(env.sys, dest_of(r), "old", 3,
+                                          (struct scr_replace){ 0644, SCR_VOLATILE },
+                                          NULL),
+                         SCR_OK);
         scr_listed_set_size(scr_rank2file_add_file(&list, r, name), 3);
         free(name);
     }

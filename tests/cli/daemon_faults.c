@@ -67,9 +67,9 @@ static void arrange(long n)
     assert_int_equal(mkdir(s.dir, 0700), 0);
     assert_int_equal(mkdir(s.prefix, 0700), 0);
     memset(bytes, 'x', SIZE);
-    assert_int_equal(
-        scr_file_replace(&scr_sys_posix, s.src, bytes, SIZE, 0600, SCR_VOLATILE, NULL),
-        SCR_OK);
+    assert_int_equal(scr_file_replace(&scr_sys_posix, s.src, bytes, SIZE,
+                                      (struct scr_replace){ 0600, SCR_VOLATILE }, NULL),
+                     SCR_OK);
     assert_int_equal(scr_prefix_open(&posix, s.prefix, 1, &s.p, &err), SCR_OK);
     write_plan();
 }
@@ -132,9 +132,9 @@ static void list(void)
 {
     struct scr_err err = SCR_ERR_INIT;
     assert_int_equal(scr_file_remove(&scr_sys_posix, s.file, NULL), SCR_OK);
-    assert_int_equal(scr_hash_file_update(&scr_sys_posix, s.file, 1000, SCR_VOLATILE,
-                                          edit_list, NULL, &err),
-                     SCR_OK);
+    assert_int_equal(
+        scr_hash_file_update(&scr_sys_posix, s.file, 1000, edit_list, NULL, &err),
+        SCR_OK);
 }
 
 static int copy_with_fault(long n)

@@ -25,6 +25,6 @@ int main(int argc, char **argv)
     struct scr_err err = SCR_ERR_INIT;
     if (argc < 4 || (strcmp(argv[1], "list") == 0) != (argc == 6))
         return 2;
-    return scr_hash_file_update(&scr_sys_posix, argv[2], 10000, SCR_VOLATILE, edit,
-                                argv, &err) != SCR_OK;
+    return scr_hash_file_update(&scr_sys_posix, argv[2], 10000, edit, argv, &err) !=
+           SCR_OK;
 }

@@ -61,7 +61,9 @@ static void make_rank(int r, const char *base, const char *user, const char *job
     done(scr_cache_make(&env, cntl[r], id, r, &err), &err);
     dir[r] = scr_cache_rank_dir(cntl[r], id, r);
     char *path = scr_path_join(dir[r], name), *where = scr_asprintf("ckpt.%d", id);
-    done(scr_file_replace(env.sys, path, bytes, n, 0600, SCR_VOLATILE, &err), &err);
+    done(scr_file_replace(env.sys, path, bytes, n,
+                          (struct scr_replace){ 0600, SCR_VOLATILE }, &err),
+         &err);
     scr_meta *m = scr_meta_new();
     scr_meta_set(m, name, "FULL", n, (struct scr_meta_of){ id, r, ranks }, 1);
     scr_meta_set_text(m, SCR_META_PATH, where);

@@ -68,9 +68,11 @@ static void make_file(int rank, int file)
     char *cached = scr_asprintf("%s/%s", cache, key);
     for (size_t i = 0; i < n; i++)
         bytes[i] = (unsigned char)(i * 31 + (size_t)rank * 7 + (size_t)id);
-    done(scr_file_replace(&scr_sys_posix, dest, bytes, n, 0640, SCR_VOLATILE, &err),
+    done(scr_file_replace(&scr_sys_posix, dest, bytes, n,
+                          (struct scr_replace){ 0640, SCR_VOLATILE }, &err),
          &err);
-    done(scr_file_replace(&scr_sys_posix, cached, bytes, n, 0640, SCR_VOLATILE, &err),
+    done(scr_file_replace(&scr_sys_posix, cached, bytes, n,
+                          (struct scr_replace){ 0640, SCR_VOLATILE }, &err),
          &err);
     done(scr_file_stat(&scr_sys_posix, dest, &st, &err), &err);
 

@@ -50,9 +50,9 @@ static int edit_list(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 static void make_source(const char *path)
 {
     static const char bytes[SIZE] = "source";
-    assert_int_equal(
-        scr_file_replace(&scr_sys_posix, path, bytes, SIZE, 0600, SCR_VOLATILE, NULL),
-        SCR_OK);
+    assert_int_equal(scr_file_replace(&scr_sys_posix, path, bytes, SIZE,
+                                      (struct scr_replace){ 0600, SCR_VOLATILE }, NULL),
+                     SCR_OK);
 }
 
 static void read_transfers(const char *file, scr_hash *h)
@@ -73,8 +73,8 @@ static void run_with_fault(int n)
     sys.renameat = rename_one;
     mkdir(dir, 0700);
     make_source(src);
-    assert_int_equal(scr_hash_file_update(&scr_sys_posix, file, 1000, SCR_VOLATILE,
-                                          edit_list, (void *)paths, &err),
+    assert_int_equal(scr_hash_file_update(&scr_sys_posix, file, 1000, edit_list,
+                                          (void *)paths, &err),
                      SCR_OK);
     reports = copies = 0;
     fail_report = n;
@@ -139,9 +139,8 @@ static void nodes_begin_at_different_places(void **state)
             .prefix = prefix, .stamp = 64, .node = node, .width = 8, .crowd = 9
         };
         scr_file_remove(env.sys, file, NULL);
-        assert_int_equal(scr_hash_file_update(env.sys, file, 1000, SCR_VOLATILE,
-                                              edit_dataset, &d, &err),
-                         SCR_OK);
+        assert_int_equal(
+            scr_hash_file_update(env.sys, file, 1000, edit_dataset, &d, &err), SCR_OK);
         (void)scr_transferd_run(&env, &o, &err); /* no such dataset is on the prefix */
         assert_true(has_slot(prefix, node));
     }

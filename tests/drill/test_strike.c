@@ -53,7 +53,7 @@ static void rig_open(struct rig *g, const char *text)
     g->storage = scr_strdup(test_path("drill/storage"));
     g->script = scr_asprintf("%s/mpirun", g->work);
     assert_int_equal(scr_file_replace(&scr_sys_posix, g->script, text, strlen(text),
-                                      0700, SCR_VOLATILE, NULL),
+                                      (struct scr_replace){ 0700, SCR_VOLATILE }, NULL),
                      SCR_OK);
     assert_int_equal(chmod(g->script, 0700), 0);
     g->d = (struct drill){ .mpirun = g->script,
@@ -89,8 +89,8 @@ static void write_pid(pid_t pid)
     char *text = scr_asprintf("%ld 0\n", (long)pid);
     char *dir = test_find(JOB_DIR "/prefix.*");
     char *path = scr_path_join(dir, "pid.0");
-    assert_int_equal(scr_file_replace(&scr_sys_posix, path, text, strlen(text), 0600,
-                                      SCR_VOLATILE, NULL),
+    assert_int_equal(scr_file_replace(&scr_sys_posix, path, text, strlen(text),
+                                      (struct scr_replace){ 0600, SCR_VOLATILE }, NULL),
                      SCR_OK);
     free(path);
     free(dir);

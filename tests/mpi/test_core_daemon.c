@@ -145,7 +145,7 @@ static void give_order(struct mpi_test *t, const char *cntl_dir, const struct or
     struct scr_err err = SCR_ERR_INIT;
     snprintf(path, sizeof path, "%s/" SCR_TRANSFER_FILE, cntl_dir);
     CHECK_RC(scr_hash_file_update(&scr_sys_posix, path, MPI_TEST_PATIENCE_MS,
-                                  SCR_VOLATILE, edit_order, (void *)o, &err),
+                                  edit_order, (void *)o, &err),
              SCR_OK, &err);
 }
 

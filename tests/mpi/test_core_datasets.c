@@ -537,8 +537,8 @@ static void set_index_version(struct job *job, int version)
     snprintf(path, sizeof path, "%s/.scr/index.scr", job->prefix);
     mpi_test_barrier(job->comm);
     if (job->rank == 0)
-        CHECK(scr_hash_file_update(&scr_sys_posix, path, 1000, SCR_VOLATILE,
-                                   set_version, &version, NULL) == SCR_OK);
+        CHECK(scr_hash_file_update(&scr_sys_posix, path, 1000, set_version, &version,
+                                   NULL) == SCR_OK);
     mpi_test_barrier(job->comm);
 }
 

@@ -318,7 +318,7 @@ static int add_nodes(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 
 static int update(const struct scr_sys *sys, const char *path, struct edit e)
 {
-    return scr_hash_file_update(sys, path, 1000, SCR_DURABLE, add_nodes, &e, NULL);
+    return scr_hash_file_update(sys, path, 1000, add_nodes, &e, NULL);
 }
 
 static void update_reads_edits_and_replaces(void **state)
@@ -363,9 +363,9 @@ static void update_waits_for_the_lock(void **state)
     assert_int_equal(
         scr_lock_acquire(&scr_sys_posix, test_path("locked.scr.lock"), 0, &lock, NULL),
         SCR_OK);
-    assert_int_equal(scr_hash_file_update(&scr_sys_posix, path, 20, SCR_DURABLE,
-                                          add_nodes, &e, NULL),
-                     SCR_E_LOCKED);
+    assert_int_equal(
+        scr_hash_file_update(&scr_sys_posix, path, 20, add_nodes, &e, NULL),
+        SCR_E_LOCKED);
     assert_nodes(path, "1");
     scr_lock_release(&scr_sys_posix, &lock);
     assert_int_equal(update(&scr_sys_posix, path, e), SCR_OK);
@@ -402,7 +402,7 @@ static int add_nodes_alone(scr_hash *h, void *arg, int *changed, struct scr_err 
 {
     struct edit inner = { 7, SCR_OK, 1 };
     assert_int_equal(scr_hash_file_update(&scr_sys_posix, test_path("held.scr"), 10,
-                                          SCR_DURABLE, add_nodes, &inner, NULL),
+                                          add_nodes, &inner, NULL),
                      SCR_E_LOCKED);
     return add_nodes(h, arg, changed, err);
 }
@@ -412,14 +412,14 @@ static void update_holds_the_lock_during_the_edit(void **state)
     (void)state;
     const char *path = test_path("held.scr");
     struct edit e = { 9, SCR_OK, 1 };
-    assert_int_equal(scr_hash_file_update(&scr_sys_posix, path, 1000, SCR_DURABLE,
-                                          add_nodes_alone, &e, NULL),
-                     SCR_OK);
+    assert_int_equal(
+        scr_hash_file_update(&scr_sys_posix, path, 1000, add_nodes_alone, &e, NULL),
+        SCR_OK);
     assert_nodes(path, "9"); /* nothing came between */
     e = (struct edit){ 1, SCR_OK, 0 };
-    assert_int_equal(scr_hash_file_update(&scr_sys_posix, path, 1000, SCR_DURABLE,
-                                          add_nodes_alone, &e, NULL),
-                     SCR_OK);
+    assert_int_equal(
+        scr_hash_file_update(&scr_sys_posix, path, 1000, add_nodes_alone, &e, NULL),
+        SCR_OK);
     assert_nodes(path, "9"); /* left as it was */
     assert_int_equal(update(&scr_sys_posix, path, (struct edit){ 1, SCR_OK, 1 }),
                      SCR_OK);

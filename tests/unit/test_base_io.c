@@ -61,16 +61,19 @@ static void round_trip(void (*disturb)(enum test_kind))
                      SCR_OK);
 
     disturb(TEST_WRITE);
-    assert_int_equal(scr_write_all(sys, fd, out, 500, path, NULL), SCR_OK);
+    assert_int_equal(scr_write_all(SCR_FD(sys, fd, path), out, 500, NULL), SCR_OK);
     disturb(TEST_PWRITE);
-    assert_int_equal(scr_pwrite_all(sys, fd, out + 500, 500, 500, path, NULL), SCR_OK);
+    assert_int_equal(scr_pwrite_all(SCR_FD(sys, fd, path), out + 500, 500, 500, NULL),
+                     SCR_OK);
     disturb(TEST_PREAD);
-    assert_int_equal(scr_pread_all(sys, fd, in + 1, 999, 1, path, NULL), SCR_OK);
+    assert_int_equal(scr_pread_all(SCR_FD(sys, fd, path), in + 1, 999, 1, NULL),
+                     SCR_OK);
     assert_memory_equal(in + 1, out + 1, 999);
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     disturb(TEST_READ);
     memset(in, 0, sizeof in);
-    assert_int_equal(scr_read_upto(sys, fd, in, sizeof in, &got, path, NULL), SCR_OK);
+    assert_int_equal(scr_read_upto(SCR_FD(sys, fd, path), in, sizeof in, &got, NULL),
+                     SCR_OK);
     assert_int_equal(got, 1000);
     assert_memory_equal(in, out, 1000);
 
@@ -115,13 +118,13 @@ static void a_file_that_ends_early_is_missing_data(void **state)
     struct scr_err err = SCR_ERR_INIT;
     test_put(path, "12345", 5);
     assert_int_equal(scr_open(&scr_sys_posix, path, O_RDONLY, 0, &fd, NULL), SCR_OK);
-    assert_int_equal(scr_pread_all(&scr_sys_posix, fd, buf, 6, 0, path, &err),
+    assert_int_equal(scr_pread_all(SCR_FD(&scr_sys_posix, fd, path), buf, 6, 0, &err),
                      SCR_E_MISSING);
     assert_non_null(strstr(err.text, path));
-    assert_int_equal(scr_pread_all(&scr_sys_posix, fd, buf, 0, 100, path, NULL),
+    assert_int_equal(scr_pread_all(SCR_FD(&scr_sys_posix, fd, path), buf, 0, 100, NULL),
                      SCR_OK);
-    assert_int_equal(scr_read_upto(&scr_sys_posix, fd, buf, 16, &got, path, NULL),
-                     SCR_OK);
+    assert_int_equal(
+        scr_read_upto(SCR_FD(&scr_sys_posix, fd, path), buf, 16, &got, NULL), SCR_OK);
     assert_int_equal(got, 5);
     assert_int_equal(scr_close(&scr_sys_posix, &fd, path, NULL), SCR_OK);
 }
@@ -141,15 +144,16 @@ static void errors_carry_code_and_path(void **state)
     assert_int_equal(scr_open(sys, path, O_RDWR | O_CREAT, 0600, &fd, NULL), SCR_OK);
 
     test_fault_arm(TEST_WRITE, 0, ENOSPC, TEST_ONCE);
-    assert_int_equal(scr_write_all(sys, fd, buf, 3, path, NULL), SCR_E_FULL);
+    assert_int_equal(scr_write_all(SCR_FD(sys, fd, path), buf, 3, NULL), SCR_E_FULL);
     test_fault_arm(TEST_PWRITE, 0, EIO, TEST_ONCE);
-    assert_int_equal(scr_pwrite_all(sys, fd, buf, 3, 0, path, NULL), SCR_E_IO);
+    assert_int_equal(scr_pwrite_all(SCR_FD(sys, fd, path), buf, 3, 0, NULL), SCR_E_IO);
     test_fault_short(TEST_PWRITE, 0, 0, TEST_FOREVER); /* must not try for ever */
-    assert_int_equal(scr_pwrite_all(sys, fd, buf, 3, 0, path, NULL), SCR_E_IO);
+    assert_int_equal(scr_pwrite_all(SCR_FD(sys, fd, path), buf, 3, 0, NULL), SCR_E_IO);
     test_fault_arm(TEST_READ, 0, EIO, TEST_ONCE);
-    assert_int_equal(scr_read_upto(sys, fd, buf, 3, &got, path, NULL), SCR_E_IO);
+    assert_int_equal(scr_read_upto(SCR_FD(sys, fd, path), buf, 3, &got, NULL),
+                     SCR_E_IO);
     test_fault_arm(TEST_PREAD, 0, EIO, TEST_ONCE);
-    assert_int_equal(scr_pread_all(sys, fd, buf, 3, 0, path, NULL), SCR_E_IO);
+    assert_int_equal(scr_pread_all(SCR_FD(sys, fd, path), buf, 3, 0, NULL), SCR_E_IO);
     test_fault_arm(TEST_FSYNC, 0, EIO, TEST_ONCE);
     assert_int_equal(scr_fsync(sys, fd, path, NULL), SCR_E_IO);
     test_fault_arm(TEST_FSYNC, 0, EINTR, TEST_ONCE);
@@ -245,14 +249,14 @@ static void replace_makes_and_replaces(void **state)
     const char *dir = fresh_dir("replace"), *path = test_path("replace/state.scr");
     struct stat st;
     assert_int_equal(scr_file_replace(&scr_sys_posix, path, old_text, strlen(old_text),
-                                      0640, SCR_DURABLE, NULL),
+                                      (struct scr_replace){ 0640, SCR_DURABLE }, NULL),
                      SCR_OK);
     assert_file(path, old_text);
     assert_int_equal(scr_file_stat(&scr_sys_posix, path, &st, NULL), SCR_OK);
     assert_int_equal(st.st_mode & 0777 & ~0640u, 0);
-    assert_int_equal(
-        scr_file_replace(&scr_sys_posix, path, "", 0, 0600, SCR_VOLATILE, NULL),
-        SCR_OK);
+    assert_int_equal(scr_file_replace(&scr_sys_posix, path, "", 0,
+                                      (struct scr_replace){ 0600, SCR_VOLATILE }, NULL),
+                     SCR_OK);
     assert_file(path, "");
     assert_int_equal(entries(dir), 1);
 }
@@ -263,15 +267,15 @@ static void only_durable_replacement_syncs(void **state)
     (void)fresh_dir("sync");
     const char *path = test_path("sync/f");
     test_fault_arm(TEST_ANY, -1, 0, TEST_ONCE); /* counts only */
-    assert_int_equal(
-        scr_file_replace(&test_fault_sys, path, "x", 1, 0600, SCR_VOLATILE, NULL),
-        SCR_OK);
+    assert_int_equal(scr_file_replace(&test_fault_sys, path, "x", 1,
+                                      (struct scr_replace){ 0600, SCR_VOLATILE }, NULL),
+                     SCR_OK);
     assert_int_equal(test_fault_count(TEST_FSYNC), 0);
     assert_int_equal(test_fault_count(TEST_ANY), 4); /* open, write, close, rename */
     test_fault_arm(TEST_ANY, -1, 0, TEST_ONCE);
-    assert_int_equal(
-        scr_file_replace(&test_fault_sys, path, "x", 1, 0600, SCR_DURABLE, NULL),
-        SCR_OK);
+    assert_int_equal(scr_file_replace(&test_fault_sys, path, "x", 1,
+                                      (struct scr_replace){ 0600, SCR_DURABLE }, NULL),
+                     SCR_OK);
     assert_int_equal(test_fault_count(TEST_FSYNC),
                      2); /* the file, then the directory */
 }
@@ -284,8 +288,8 @@ static int replace_disturbed(const char *dir, const char *path, enum scr_durabil
     (void)fresh_dir(dir);
     test_put(path, old_text, strlen(old_text));
     test_fault_arm(TEST_ANY, n, error, TEST_ONCE);
-    int rc = scr_file_replace(&test_fault_sys, path, new_text, strlen(new_text), 0600,
-                              how, &err);
+    int rc = scr_file_replace(&test_fault_sys, path, new_text, strlen(new_text),
+                              (struct scr_replace){ 0600, how }, &err);
     int fired = test_fault_off();
     assert_int_equal(rc, err.code);
     assert_int_equal(test_fault_open_fds(), 0);
@@ -326,8 +330,8 @@ static void a_crash_at_any_call_leaves_old_or_new(void **state)
         (void)fresh_dir("crash");
         test_put(path, old_text, strlen(old_text));
         test_fault_arm(TEST_ANY, n, EIO, TEST_FOREVER);
-        (void)scr_file_replace(&test_fault_sys, path, new_text, strlen(new_text), 0600,
-                               SCR_DURABLE, NULL);
+        (void)scr_file_replace(&test_fault_sys, path, new_text, strlen(new_text),
+                               (struct scr_replace){ 0600, SCR_DURABLE }, NULL);
         if (!test_fault_off())
             break;
         size_t size;
@@ -336,9 +340,10 @@ static void a_crash_at_any_call_leaves_old_or_new(void **state)
         free(got);
 
         /* and the next one works, whatever temporary lies there */
-        assert_int_equal(
-            scr_file_replace(&scr_sys_posix, path, "next", 4, 0600, SCR_DURABLE, NULL),
-            SCR_OK);
+        assert_int_equal(scr_file_replace(&scr_sys_posix, path, "next", 4,
+                                          (struct scr_replace){ 0600, SCR_DURABLE },
+                                          NULL),
+                         SCR_OK);
         assert_file(path, "next");
     }
 }
@@ -350,15 +355,16 @@ static void replace_survives_short_and_interrupted_calls(void **state)
     const char *path = test_path("eintr/f");
     test_fault_short(TEST_WRITE, 0, 1, TEST_FOREVER);
     assert_int_equal(scr_file_replace(&test_fault_sys, path, new_text, strlen(new_text),
-                                      0600, SCR_DURABLE, NULL),
+                                      (struct scr_replace){ 0600, SCR_DURABLE }, NULL),
                      SCR_OK);
     test_fault_off();
     assert_file(path, new_text);
     static const enum test_kind kinds[] = { TEST_OPENAT, TEST_WRITE, TEST_FSYNC };
     for (size_t i = 0; i < 3; i++) {
         test_fault_arm(kinds[i], 0, EINTR, TEST_ONCE);
-        assert_int_equal(scr_file_replace(&test_fault_sys, path, old_text, 3, 0600,
-                                          SCR_DURABLE, NULL),
+        assert_int_equal(scr_file_replace(&test_fault_sys, path, old_text, 3,
+                                          (struct scr_replace){ 0600, SCR_DURABLE },
+                                          NULL),
                          SCR_OK);
         assert_int_equal(test_fault_off(), 1);
         assert_file(path, "the");
@@ -374,25 +380,26 @@ static void names_and_places_of_replaced_files(void **state)
     name[255] = '\0';
     /* the longest name a directory takes leaves no room for a suffix */
     const char *path = test_path("names/%s", name);
-    assert_int_equal(
-        scr_file_replace(&scr_sys_posix, path, "x", 1, 0600, SCR_DURABLE, NULL),
-        SCR_OK);
+    assert_int_equal(scr_file_replace(&scr_sys_posix, path, "x", 1,
+                                      (struct scr_replace){ 0600, SCR_DURABLE }, NULL),
+                     SCR_OK);
     assert_int_equal(entries(dir), 1);
 
     int here = open(".", O_RDONLY | O_DIRECTORY);
     assert_int_equal(chdir(dir), 0);
-    int rc = scr_file_replace(&scr_sys_posix, "plain", "x", 1, 0600, SCR_DURABLE, NULL);
+    int rc = scr_file_replace(&scr_sys_posix, "plain", "x", 1,
+                              (struct scr_replace){ 0600, SCR_DURABLE }, NULL);
     assert_int_equal(fchdir(here), 0);
     close(here);
     assert_int_equal(rc, SCR_OK);
     assert_file(test_path("names/plain"), "x");
 
     assert_int_equal(scr_file_replace(&scr_sys_posix, test_path("names/no/f"), "x", 1,
-                                      0600, SCR_DURABLE, NULL),
+                                      (struct scr_replace){ 0600, SCR_DURABLE }, NULL),
                      SCR_E_NOENT);
     assert_int_equal(mkdir(test_path("names/d"), 0700), 0);
     assert_int_equal(scr_file_replace(&scr_sys_posix, test_path("names/d"), "x", 1,
-                                      0600, SCR_DURABLE, NULL),
+                                      (struct scr_replace){ 0600, SCR_DURABLE }, NULL),
                      SCR_E_IO);
     assert_int_equal(entries(dir), 3);
 }
@@ -409,7 +416,7 @@ static void replace_does_not_write_through_links(void **state)
     assert_int_equal(
         symlink(victim, test_path("links/.state.%ld.0.tmp", (long)getpid())), 0);
     assert_int_equal(scr_file_replace(&scr_sys_posix, path, new_text, strlen(new_text),
-                                      0600, SCR_VOLATILE, NULL),
+                                      (struct scr_replace){ 0600, SCR_VOLATILE }, NULL),
                      SCR_OK);
     assert_file(victim, old_text);
     assert_file(path, new_text);
@@ -423,8 +430,9 @@ static void replace_often(const char *path, char letter, int count)
     char page[8192];
     memset(page, letter, sizeof page);
     for (int i = 0; i < count; i++)
-        if (scr_file_replace(&scr_sys_posix, path, page, sizeof page, 0600,
-                             SCR_VOLATILE, NULL) != SCR_OK)
+        if (scr_file_replace(&scr_sys_posix, path, page, sizeof page,
+                             (struct scr_replace){ 0600, SCR_VOLATILE },
+                             NULL) != SCR_OK)
             _exit(1);
 }
 

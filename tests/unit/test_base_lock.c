@@ -198,8 +198,8 @@ static void count_one(const char *path)
         _exit(1);
     free(buf);
     char *text = scr_asprintf("%d", v + 1);
-    if (scr_file_replace(&scr_sys_posix, path, text, strlen(text), 0600, SCR_VOLATILE,
-                         NULL) != SCR_OK)
+    if (scr_file_replace(&scr_sys_posix, path, text, strlen(text),
+                         (struct scr_replace){ 0600, SCR_VOLATILE }, NULL) != SCR_OK)
         _exit(2);
     free(text);
 }
