@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules of the source tree that a compiler does not check.
 
-    lint.py RULE SOURCE_DIR        RULE: includes | calls | banned | spdx | words | plain
+    lint.py RULE SOURCE_DIR        RULE: includes | calls | banned | spdx | words | plain | parameters
 
 Prints "file:line: what is wrong" for each finding; ends 1 if there is any.
 """
@@ -74,6 +74,7 @@ VAGUE = re.compile(
 PLAIN = ("include/scr.h", "README.md", "doc/man", "doc/guide/")
 
 COLUMNS = 88
+PARAMETERS = 6
 
 WORDS_SKIP_DIRS = {".git", "build", "golden", "__pycache__"}
 
@@ -232,7 +233,34 @@ def plain(root):
             yield path, number, f"'{word}' in a comment, {len(seen)} in {lines} lines: say who or what"
 
 
-RULES = {f.__name__: f for f in (includes, calls, banned, spdx, words, plain)}
+# A function at column 0, or a pointer to one.
+FUNCTION = re.compile(r"(?:^[a-zA-Z_][^;{}#()=]*?\b(\w+)|\(\s*\*\s*(\w+)\))\(", re.M)
+
+
+def parameters_from(text, start):
+    """Number of what is in parentheses from start on, and where they end."""
+    depth, count, at = 1, 1, start
+    while depth > 0 and at < len(text):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        count += text[at] == "," and depth == 1
+        at += 1
+    return count, at
+
+
+def parameters(root):
+    fixed = ("SCR_", "MPI_")  # the public interface, and the one that is wrapped
+    for path in walk(root, ["src", "tools"], (".c", ".h")):
+        text = "\n".join(code_lines(read(root, path)))
+        for match in FUNCTION.finditer(text):
+            count, end = parameters_from(text, match.end())
+            name = match[1] or match[2]
+            if count > PARAMETERS and not name.startswith(fixed) and \
+                    (match[2] or re.match(r"\s*(\{|;|__attribute__)", text[end:])):
+                yield path, text[:match.end()].count("\n") + 1, \
+                    f"{name}() takes {count} parameters, at most {PARAMETERS}: a struct for what belongs together"
+
+
+RULES = {f.__name__: f for f in (includes, calls, banned, spdx, words, plain, parameters)}
 
 
 def main():

@@ -55,6 +55,14 @@ CASES = [
     ("plain", "src/base/a.c", '    scr_log(log, "the run " "goes on");', True),
     ("plain", "src/base/a.c", '    scr_log(log, "the run continues"); /* nobody */', False),
     ("plain", "src/base/a.c", "/* nobody */ int a; /* One that is not. */", True),
+    ("parameters", "src/base/a.c", "int f(int a, int b, int c, int d, int e,\n      int f, int g)\n{\n}", True),
+    ("parameters", "src/base/a.c", "int f(int a, int b, int c, int d, int e, int f)\n{\n}", False),
+    ("parameters", "src/base/a.h", "int f(int, int, int, int, int, int, int);", True),
+    ("parameters", "src/base/a.h", "typedef int f(int, int (*g)(int, int), int, int, int, int);", False),
+    ("parameters", "src/base/a.h", "    int (*f)(int, int, int, int, int, int, int);", True),
+    ("parameters", "src/base/a.c", "int f(void)\n{\n    return g(1, 2, 3, 4, 5, 6, 7);\n}", False),
+    ("parameters", "src/interpose/a.c", "int MPI_X(int, int, int, int, int, int, int);", False),
+    ("parameters", "tests/unit/a.c", "int f(int, int, int, int, int, int, int);", False),
 ]
 
 
