@@ -76,7 +76,7 @@ int scr_attended_check(void *attended, struct scr_err *err)
         return SCR_OK;
     a->next = now + LOOK_S;
     return has_gone(a) ? scr_fail(err, SCR_E_CANCELLED, 0,
-                                  "the scavenge that this copy is for has gone")
+                                  "the scavenge that started this copy has ended")
                        : SCR_OK;
 }
 

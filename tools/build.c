@@ -66,7 +66,7 @@ static int reject(const struct build *b, const scr_hash *dset,
         TRY(enter(b, dset, 0, time(NULL), err));
     if (!scr_faults_real(f)) /* the rebuild is to blame, and may do better later */
         return scr_fail(err, SCR_E_IO, 0,
-                        "dataset %d is not whole, and could not be mended: %s", id,
+                        "dataset %d is not whole, and could not be repaired: %s", id,
                         first);
     if (f->n > 1)
         return scr_fail(err, SCR_E_LOST, 0,

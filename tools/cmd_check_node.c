@@ -49,7 +49,7 @@ static int write_and_read(const struct check *c, const char *path, struct scr_er
     TRY_OUT(scr_file_load(c->t->env.sys, path, PROBE, &back, &n, err));
     if ((n != PROBE || memcmp(bytes, back, n) != 0))
         TRY_OUT(scr_fail(err, SCR_E_CORRUPT, 0,
-                         "%s: what is read is not what was written", path));
+                         "%s: data read differ from data written", path));
 out:
     free(back);
     free(bytes);
@@ -73,7 +73,7 @@ static int check_capacity(const struct check *c, const char *base, uint64_t want
     if (want == 0)
         return SCR_OK;
     if (c->t->env.sys->statvfs(base, &st) != 0)
-        return scr_fail(err, SCR_E_IO, 0, "%s: its capacity cannot be found out", base);
+        return scr_fail(err, SCR_E_IO, 0, "%s: cannot find out its capacity", base);
     uint64_t have = (uint64_t)(c->use_free ? st.f_bavail : st.f_blocks) * st.f_frsize;
     if (have >= want)
         return SCR_OK;

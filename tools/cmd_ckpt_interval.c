@@ -17,7 +17,7 @@ enum { OPT_STATS, OPT_MODEL, OPT_PERCENT, OPT_PREFIX, OPT_LOGFILE };
 enum { UNKNOWN = 10, LOG_MAX = 1 << 30 };
 
 static const struct scr_opt opts[] = {
-    [OPT_STATS] = { "stats", 's', NULL, "print what the answer is made of" },
+    [OPT_STATS] = { "stats", 's', NULL, "print how the answer is computed" },
     [OPT_MODEL] = { "model", 'm', "NAME", "daly (the default) or young" },
     [OPT_PERCENT] = { "percent", 0, NULL,
                       "print what share of the time checkpoints then take" },

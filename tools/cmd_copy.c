@@ -56,9 +56,9 @@ static const struct scr_opt opts[] = {
                          "accepted; files are never packed together" },
     [OPT_ALONE] = { "alone", 'A', NULL, "not while a run uses the cache" },
     [OPT_FOR] = { "for", 'F', "NUMBER",
-                  "of the scavenge that wants it: end when that has gone" },
+                  "number of the scavenge: end when that scavenge has ended" },
     [OPT_CREATED] = { "created", 'm', "TIME",
-                      "only what is of the dataset made then, in microseconds" },
+                      "only files of the dataset created then, in microseconds" },
     { 0 },
 };
 

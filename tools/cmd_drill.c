@@ -15,7 +15,7 @@ struct course {
     struct scr_tool *t;
     struct drill_plan plan;
     int complete;   /* newest checkpoint that was complete before a strike */
-    int complained; /* SCR reported an error in a run that nothing happened to */
+    int complained; /* SCR reported an error in an undisturbed run */
 };
 
 /* --- the account --- */
@@ -110,7 +110,7 @@ static int reference_run(struct course *c, struct scr_err *err)
 {
     struct drill_run run;
     struct stat result;
-    print_step(c, 1, "an undisturbed run, for the result to expect", "");
+    print_step(c, 1, "an undisturbed run, for the expected result", "");
     const struct drill_leg leg = { "reference", "reference", &c->plan.names, NULL };
     int rc = scr_drill_run(c->t, &c->plan.d, &leg, &run, err);
     if (rc == SCR_OK)
@@ -172,7 +172,7 @@ static const char *fault(const struct course *c, const struct drill_run *last)
     if (last->status != 0)
         return "the restarted run failed";
     if (c->complained)
-        return "SCR reported an error in a run that nothing happened to";
+        return "SCR reported an error in an undisturbed run";
     if (f->restart == 0)
         return "the restart began from scratch";
     if (f->restart < c->complete)
@@ -301,7 +301,7 @@ const struct scr_cmd scr_cmd_drill = {
         "PROGRAM checkpoints with SCR and writes its result, which must not depend on\n"
         "timing, to FILE (see --result) in the directory it is started in.\n"
         "Exit status: 0 if the result is identical and the program went on from the\n"
-        "newest checkpoint; 1 if not; 2 if the drill could not be held.",
+        "newest checkpoint; 1 if not; 2 if the drill could not be run.",
     .min_operands = 0,
     .max_operands = DRILL_MAX_ARGS,
     .stop_at_operand = 1,

@@ -20,7 +20,7 @@ static const struct scr_opt opts[] = {
     [OPT_USER] = { "user", 'u', NULL, "name of the user" },
     [OPT_JOBID] = { "jobid", 'j', NULL, "id of the allocation" },
     [OPT_NODES] = { "nodes", 'n', NULL, "nodes of the allocation" },
-    [OPT_DOWN] = { "down", 'd', NULL, "those the resource manager thinks are down" },
+    [OPT_DOWN] = { "down", 'd', NULL, "nodes that the resource manager reports down" },
     [OPT_RUNNODES] = { "runnodes", 'r', NULL, "number of nodes of the last run" },
     [OPT_ENDTIME] = { "endtime", 'e', NULL,
                       "when the allocation ends, seconds since 1970; 0: not known" },

@@ -142,7 +142,7 @@ static int answer(struct scr_tool *t, const struct scr_args *a, const scr_hash *
             rc = scr_tool_int(t, a, opt, SCR_AT_LEAST(1), &id, err);
         return rc == SCR_OK ? questions[i].tell(t, h, (int)id) : rc;
     }
-    return scr_tool_usage(t, err, "what is to be told? --latest, --need-flush, …");
+    return scr_tool_usage(t, err, "nothing to report: give --latest, --need-flush, …");
 }
 
 static int is_completion(const struct scr_args *a)
@@ -228,7 +228,7 @@ const struct scr_cmd scr_cmd_flush_file = {
     .name = "flush_file",
     .usage = "[OPTION]...",
     .about =
-        "Tells what the flush file of a prefix directory records of the datasets\n"
+        "Prints what the flush file of a prefix directory records of the datasets\n"
         "that are, or were, in cache. The exit status is 0 if there is an answer,\n"
         "or it is yes, else 1.",
     .opts = opts,

@@ -46,8 +46,7 @@ static const struct scr_opt opts[] = {
     [OPT_UNSET_REASON] = { "unset-reason", 0, NULL,
                            "drop the reason a run stopped for, so that the next one "
                            "starts" },
-    [OPT_IMMEDIATE] = { "immediate", 'i', NULL,
-                        "end the run now, and let no other start" },
+    [OPT_IMMEDIATE] = { "immediate", 'i', NULL, "end the run now, and start no other" },
     [OPT_LIST] = { "list", 'l', NULL, "list the conditions, change nothing" },
     [OPT_REMOVE] = { "remove", 'r', NULL, "remove all conditions" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
@@ -304,11 +303,13 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 const struct scr_cmd scr_cmd_halt = {
     .name = "halt",
     .usage = "[OPTION]... [PREFIX]...",
-    .about =
-        "Tells the job that runs in the prefix directory PREFIX (the current one by\n"
-        "default) when to stop. Without a condition: after its next checkpoint. The\n"
-        "job looks when it starts and after each checkpoint; several conditions hold\n"
-        "at once. The conditions in force afterwards are printed.",
+    .about = "Sets when the job that runs in the prefix directory PREFIX (the current "
+             "one by\n"
+             "default) stops. Without a condition: after its next checkpoint. The job "
+             "checks\n"
+             "the conditions when it starts and after each checkpoint. Several "
+             "conditions can\n"
+             "hold at the same time. The conditions in force afterwards are printed.",
     .opts = opts,
     .notes = "TIME is written as for date --date: '12:00pm today', '8:30am tomorrow',\n"
              "2014-01-14T11:26:06. --before takes effect once the time left is no more "

@@ -160,9 +160,11 @@ const struct scr_cmd scr_cmd_list_down_nodes = {
     .usage = "[OPTION]... [NODES]...",
     .about =
         "Tests NODES (by default those of the allocation), all at once, and prints\n"
-        "those that cannot be used: known to be down, bad in the eyes of the resource\n"
-        "manager, listed in SCR_EXCLUDE_NODES, silent to ping, not to be reached, or\n"
-        "not passing scr_check_node. The exit status is 1 if there are any.",
+        "those that cannot be used: known to be down, reported as down by the "
+        "resource\n"
+        "manager, listed in SCR_EXCLUDE_NODES, without a reply to ping, not "
+        "reachable,\n"
+        "or not passing scr_check_node. The exit status is 1 if there are any.",
     .opts = opts,
     .max_operands = -1,
     .run = run,

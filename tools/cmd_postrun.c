@@ -34,7 +34,7 @@ static const struct scr_opt opts[] = {
     [OPT_DOWN] = { "down", 'd', "NODES", "nodes that are lost" },
     [OPT_TIMEOUT] = { "timeout", 'T', "TIME",
                       "longest time for the nodes to copy (default: as the job has)" },
-    [OPT_DRY_RUN] = { "dry-run", 'n', NULL, "only tell what would be saved" },
+    [OPT_DRY_RUN] = { "dry-run", 'n', NULL, "only print what would be saved" },
     [OPT_SCAN] = { "scan", 's', NULL,
                    "print what was copied and what is missing, before a rebuild" },
     [OPT_ENDED] = { "ended", 'e', NULL,

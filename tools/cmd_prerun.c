@@ -22,7 +22,7 @@ const struct scr_cmd scr_cmd_prerun = {
     .usage = "[OPTION]...",
     .about =
         "Prepares a prefix directory for the runs of an allocation: makes its .scr\n"
-        "directory and forgets on how many nodes an earlier job ran. Halt conditions\n"
+        "directory and removes the number of nodes of an earlier job. Halt conditions\n"
         "stay.",
     .opts = opts,
     .run = run,

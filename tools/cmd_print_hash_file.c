@@ -13,7 +13,7 @@ enum { OPT_MODE, OPT_JSON };
 
 static const struct scr_opt opts[] = {
     [OPT_MODE] = { "mode", 'm', "MODE",
-                   "tree: every key on a line of its own; "
+                   "tree: every key on its own line; "
                    "keyval: \"key = value\" where a key has a single value (default)" },
     [OPT_JSON] = { "json", 'j', NULL, "print JSON" },
     { 0 },

@@ -215,7 +215,7 @@ const struct scr_cmd scr_cmd_rebuild = {
         "all sets of a dataset.",
     .opts = opts,
     .notes = "SIZE, the members of the set, and MEMBER, the lost one from 0, may come\n"
-             "first, as of old; the names of the files tell both.",
+             "first, as in SCR 3.x; the names of the files give both.",
     .min_operands = 1,
     .max_operands = -1,
     .run = run,

@@ -105,7 +105,7 @@ const struct scr_cmd scr_cmd_scavenge = {
         "prefix\n"
         "directory: scr_copy on all nodes at once, and once more on those that keep\n"
         "copies for others if something is lost. scr_index --build then makes the\n"
-        "dataset whole; scr_postrun does both, for all that is to be saved.",
+        "dataset whole; scr_postrun does both, for all that must be saved.",
     .opts = opts,
     .max_operands = 0,
     .run = run,

@@ -95,8 +95,9 @@ const struct scr_cmd scr_cmd_should_exit = {
     .name = "should_exit",
     .usage = "[OPTION]...",
     .about =
-        "Tells whether a job should not be started again: a halt condition holds, too\n"
-        "few nodes are left, or no runs. The exit status is 0 if it should stop, and\n"
+        "Reports whether a job should not be started again: a halt condition holds,\n"
+        "too few nodes are left, or no runs. The exit status is 0 if it should stop, "
+        "and\n"
         "the reasons are printed; 1 if it may continue.",
     .opts = opts,
     .run = run,

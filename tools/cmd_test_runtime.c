@@ -40,8 +40,8 @@ const struct scr_cmd scr_cmd_test_runtime = {
     .name = "test_runtime",
     .usage = "[OPTION]...",
     .about =
-        "Checks that what scr_srun and its relatives need at run time is there, and\n"
-        "prints what they would use.",
+        "Checks that the programs exist which scr_srun and its relatives need at run\n"
+        "time, and prints which ones they would use.",
     .opts = opts,
     .run = run,
 };

@@ -27,11 +27,10 @@ static int check_alone(const struct job *job, struct scr_err *err)
     int rc;
     TRY_OUT(scr_rm_steps(&job->rm, &steps, err));
     if (steps.n > 1)
-        TRY_OUT(
-            scr_fail(err, SCR_E_ARG, 0,
-                     "the program hangs, but %zu job steps run: option --step tells "
-                     "which one to kill",
-                     steps.n));
+        TRY_OUT(scr_fail(err, SCR_E_ARG, 0,
+                         "the program hangs, but %zu job steps run: name the one to "
+                         "kill with --step",
+                         steps.n));
 out:
     scr_hostlist_free(&steps);
     return rc;

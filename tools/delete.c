@@ -47,8 +47,8 @@ static int check(const struct work *w, struct scr_err *err)
                         w->id);
     if (has_file(w, "replacing.scr"))
         return scr_fail(err, SCR_E_LOCKED, 0,
-                        "dataset %d is written, and lacks but the names of files: the "
-                        "next start, or scr_index --add %d, gives them",
+                        "dataset %d is written, only the files are not renamed yet: "
+                        "the next start, or scr_index --add %d, does it",
                         w->id, w->id);
     if (listed && e.current)
         return scr_fail(err, SCR_E_STATE, 0,

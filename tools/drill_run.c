@@ -284,7 +284,7 @@ static int check_end(const struct watch *w, struct scr_err *err)
     if (interrupted())
         return scr_fail(err, SCR_E_FAILURE, 0, "interrupted");
     if (scr_now_mono() - w->start > w->d->timeout)
-        return scr_fail(err, SCR_E_LOCKED, 0, "still running after %.0f s: given up",
+        return scr_fail(err, SCR_E_LOCKED, 0, "still running after %.0f s: killed",
                         w->d->timeout);
     return SCR_OK;
 }

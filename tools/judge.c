@@ -620,8 +620,8 @@ static int tell_entry(const struct scr_judge *q, struct scr_candidate *c)
             ? scr_asprintf("%s; copied, not in the index yet: scr_index --prefix %s "
                            "--adopt",
                            c->why, q->prefix->path)
-            : scr_asprintf("%s; some of its files lack their names, which the next "
-                           "start gives them, or: scr_index --prefix %s --add %d",
+            : scr_asprintf("%s; some of its files are not renamed yet, the next start "
+                           "renames them, or: scr_index --prefix %s --add %d",
                            c->why, q->prefix->path, c->id);
     free(c->why);
     c->why = more;

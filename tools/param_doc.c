@@ -90,8 +90,8 @@ static const char page_head[] =
     "4. the system file, */etc/scr/scr.conf* unless SCR was built with another path,\n"
     "5. the default.\n"
     "\n"
-    "An empty value counts as not set. What the program set is kept in\n"
-    "*.scr/app.conf* below the prefix directory for the commands. A value that a\n"
+    "An empty value counts as not set. Settings of the program are kept\n"
+    "in *.scr/app.conf* below the prefix directory, for the commands. A value that a\n"
     "parameter does not take is an error; an unknown name is a warning.\n"
     "**scr param \\--explain** *NAME* prints where a value comes from, and\n"
     "**scr param \\--check** *FILE* checks a file before it is used.\n"
@@ -208,7 +208,7 @@ static void line(struct scr_str *out, const struct scr_line_spec *spec)
 static void without_effect(struct scr_str *out)
 {
     heading(out, "Names of SCR 3.x without effect");
-    scr_str_append(out, "\nOf these a line says so, once.\n");
+    scr_str_append(out, "\nSCR warns of each of them once.\n");
     for (size_t i = 0; i < scr_nwithouts; i++) {
         const struct scr_without *w = &scr_withouts[i];
         struct scr_str text = SCR_STR_INIT;

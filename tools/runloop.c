@@ -74,18 +74,16 @@ static void take_signal(struct runloop *l, int signo)
         return;
     }
     if (scr_stop_ask(l->t, &why) != SCR_OK)
-        SAY(l, SCR_LOG_ERROR, "the program cannot be told to stop: %s", why.text);
+        SAY(l, SCR_LOG_ERROR, "the program cannot be asked to stop: %s", why.text);
     set_deadline(l);
     if (l->kill_at > 0)
         SAY(l, SCR_LOG_NOTE,
-            "signal %d: the program is to stop after its next checkpoint, in %.0f "
-            "seconds "
+            "signal %d: the program stops after its next checkpoint, in %.0f seconds "
             "at the latest",
             signo, l->kill_at - scr_now_mono());
     else
         SAY(l, SCR_LOG_NOTE,
-            "signal %d: the program is to stop after its next checkpoint (a second "
-            "signal "
+            "signal %d: the program stops after its next checkpoint (a second signal "
             "ends it now)",
             signo);
 }
@@ -326,8 +324,7 @@ static void reload(struct runloop *l)
 {
     struct scr_err why = SCR_ERR_INIT;
     if (scr_job_reload(&l->job, &why) != SCR_OK)
-        SAY(l, SCR_LOG_WARN, "the configuration stays that of the last run: %s",
-            why.text);
+        SAY(l, SCR_LOG_WARN, "the configuration of the last run is used: %s", why.text);
 }
 
 /* Whether there is to be another run after the last one, and then waits for it. */
@@ -385,8 +382,8 @@ static void find_others(struct runloop *l)
     l->knows_others = scr_rm_steps(&l->job.rm, &l->others, &why) == SCR_OK;
     if (!l->knows_others)
         SAY(l, SCR_LOG_WARN,
-            "job steps are not known, and so none will be killed if a run does not end "
-            "by itself: %s",
+            "job steps are not known, so none is killed if a run does not end by "
+            "itself: %s",
             why.text);
 }
 

@@ -73,7 +73,8 @@ static void ask_manager(struct scr_scavenge *s, const struct scr_hostlist *nodes
     s->rm.ask_by = scr_now_mono() + time_for_round(s);
     if (scr_rm_down(&s->rm, nodes, downs, &why) != SCR_OK)
         scr_log(s->t->env.log, SCR_LOG_WARN,
-                "%s does not tell which nodes are down: %s", s->rm.ops->name, why.text);
+                "%s does not report which nodes are down: %s", s->rm.ops->name,
+                why.text);
     s->rm.ask_by = 0;
 }
 
@@ -126,8 +127,9 @@ static void take_end(struct scr_scavenge *s)
         return;
     if (left < FLOOR_S + SPARE_S)
         scr_log(s->t->env.log, SCR_LOG_WARN,
-                left > 0 ? "the job ends in %.0f seconds: what can be copied is"
-                         : "the job was to end %.0f seconds ago: what can be copied is",
+                left > 0 ? "the job ends in %.0f seconds: files are copied until then"
+                         : "the job should have ended %.0f seconds ago: files are "
+                           "copied while it lasts",
                 left > 0 ? left : -left);
     left = left < FLOOR_S + SPARE_S ? FLOOR_S : left - SPARE_S;
     s->end = scr_now_mono() + left;
@@ -178,7 +180,7 @@ static int take_lock(struct scr_scavenge *s, struct scr_err *err)
              : scr_no_memory(&why);
     free(path);
     if (rc == SCR_E_LOCKED)
-        return scr_fail(err, rc, 0, "another scavenge of %s is at work: %s",
+        return scr_fail(err, rc, 0, "another scavenge of %s is running: %s",
                         s->t->prefix.path, why.text);
     if (rc == SCR_OK)
         rc = scr_attended_begin(s->t, &s->number, &why);

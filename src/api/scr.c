@@ -164,7 +164,7 @@ static int on_self_freed(MPI_Comm comm, int key, void *value, void *extra)
         scr_log(&the_ctx->log, SCR_LOG_WARN,
                 "MPI_Finalize was called without SCR_Finalize: %s; call SCR_Finalize "
                 "before it",
-                unsaved ? unsaved : "what is in cache only may be lost");
+                unsaved ? unsaved : "data that is only in cache may be lost");
     free(unsaved);
     the_key = MPI_KEYVAL_INVALID;
     forget();

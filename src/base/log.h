@@ -10,7 +10,7 @@
 enum scr_level {
     SCR_LOG_ERROR = -2, /* something the user asked for failed */
     SCR_LOG_WARN = -1,  /* it continues, but not as asked */
-    SCR_LOG_NOTE = 0,   /* what everybody should see: restarts, rebuilds, halts */
+    SCR_LOG_NOTE = 0,   /* main events: restarts, rebuilds, halts */
     SCR_LOG_INFO = 1,   /* SCR_DEBUG=1 */
     SCR_LOG_DEBUG = 2   /* SCR_DEBUG=2 */
 };

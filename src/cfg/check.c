@@ -55,7 +55,7 @@ static void warn_instead(struct warner *w, const struct scr_spec *spec,
     if (instead == NULL || !scr_cfg_first_time(w->cfg, key, text))
         return;
     w->count++;
-    scr_log(w->env->log, SCR_LOG_WARN, "%s%s%s=%s (%s) is not known here, %s counts",
+    scr_log(w->env->log, SCR_LOG_WARN, "%s%s%s=%s (%s) is not supported, %s is used",
             key, key[0] != '\0' ? " " : "", spec->name, text, origin ? origin : "?",
             instead);
 }

@@ -67,10 +67,10 @@ static void warn_of_same_line(struct reader *r, const struct scr_conf_item *head
         return;
     (void)scr_cfg_line_get(same, NULL, &before);
     r->warnings++;
-    scr_log(r->env->log, SCR_LOG_WARN,
-            "%s=%s (%s) was given before (%s): both count, and what both set is taken "
-            "from the later",
-            head->key, head->value, origin, before ? before : "?");
+    scr_log(
+        r->env->log, SCR_LOG_WARN,
+        "%s=%s (%s) was given before (%s): both apply, the later one takes precedence",
+        head->key, head->value, origin, before ? before : "?");
 }
 
 static int is_repeated(const struct scr_conf_line *line, size_t i)
@@ -90,7 +90,7 @@ static void warn_of_same_child(struct reader *r, const struct scr_conf_line *lin
             continue;
         r->warnings++;
         scr_log(r->env->log, SCR_LOG_WARN,
-                "%s=%s (%s) has %s more than once: the last one counts", head->key,
+                "%s=%s (%s) has %s more than once: the last one is used", head->key,
                 head->value, origin, line->item[i].key);
     }
 }

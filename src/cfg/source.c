@@ -83,8 +83,8 @@ static int check_line(const struct scr_conf_line *line, struct scr_err *err)
         return scr_fail(err, SCR_E_CONFIG, 0, "expected %s=VALUE", head->key);
     if (line->n > 1 && scr_spec_find(scr_spec_unalias(head->key)) != NULL)
         return scr_fail(err, SCR_E_CONFIG, 0,
-                        "%s takes one value; put %s on a line of its own "
-                        "(a value with blanks needs quotes)",
+                        "%s takes one value; put %s on its own line (a value with "
+                        "blanks needs quotes)",
                         head->key, line->item[1].key);
     for (size_t i = 1; i < line->n; i++)
         if (line->item[i].value == NULL)

@@ -170,13 +170,13 @@ static int check_free(const struct scr_ctx *ctx, const char *path, int *is_there
         return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
     if (S_ISREG(st.st_mode))
         return SCR_OK;
-    return scr_fail(err, SCR_E_UNSAFE, 0,
-                    "SCR_Route_file: %s is %s, a file is to be written there; remove "
-                    "it or use another name",
-                    path,
-                    S_ISDIR(st.st_mode)   ? "a directory"
-                    : S_ISLNK(st.st_mode) ? "a symbolic link"
-                                          : "no regular file");
+    return scr_fail(
+        err, SCR_E_UNSAFE, 0,
+        "SCR_Route_file: cannot write %s: it is %s; remove it or use another name",
+        path,
+        S_ISDIR(st.st_mode)   ? "a directory"
+        : S_ISLNK(st.st_mode) ? "a symbolic link"
+                              : "no regular file");
 }
 
 /* *listed: the older dataset lists dest, or may: a rank that reads all of a damaged

@@ -413,9 +413,9 @@ int scr_cache_is_waiting(const struct scr_ctx *ctx, int id)
 
 int scr_cache_refuse_kept(int id, struct scr_err *err)
 {
-    return scr_fail(err, SCR_E_STATE, 0,
-                    "dataset %d in cache was not restored: another start may do it",
-                    id);
+    return scr_fail(
+        err, SCR_E_STATE, 0,
+        "dataset %d in cache was not restored: a later start may restore it", id);
 }
 
 int scr_cache_has(const struct scr_ctx *ctx, int id)

@@ -58,7 +58,8 @@ static void edit_flush_file(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
     int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "flush.scr",
                                      edit_and_note, &e, &why);
     if (rc != SCR_OK && strcmp(why.text, ctx->untold.text) != 0)
-        scr_log(&ctx->log, SCR_LOG_WARN, "commands are not told where datasets are: %s",
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "cannot update flush.scr: %s; commands may not find datasets in cache",
                 why.text);
     if (rc != SCR_OK || e.changed)
         ctx->untold = why;
@@ -241,8 +242,8 @@ void scr_flush_left_all(struct scr_ctx *ctx)
         if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN) &&
             flush_output_all(ctx, id, &why) != SCR_OK)
             scr_log(&ctx->log, SCR_LOG_WARN,
-                    "output of another number of ranks, dataset %d in cache, is not "
-                    "flushed, tried again later: %s",
+                    "cannot flush output dataset %d, written by a different number of "
+                    "ranks: %s; kept in cache, retried later",
                     id, why.text);
     }
 }
@@ -291,7 +292,7 @@ char *scr_ctx_unsaved(const struct scr_ctx *ctx)
     if (ctx->out.id > 0)
         scr_str_printf(&text, "%s was not completed, ", ctx->out.name);
     if (names.len > 0)
-        scr_str_printf(&text, "only in cache, which goes with the allocation: %s",
+        scr_str_printf(&text, "only in cache, which is lost with the allocation: %s",
                        names.p);
     else
         scr_str_append(&text, "the job counts as unfinished");

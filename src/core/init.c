@@ -145,11 +145,11 @@ static void warn_of_small_stores(const struct scr_ctx *ctx)
         const struct scr_store *s = &ctx->descs.store[i];
         int lines, wanted = wanted_of(&ctx->descs, i, &lines);
         if (lines > 1 && s->count >= 0 && s->count < wanted)
-            scr_log(&ctx->log, SCR_LOG_WARN,
-                    "of the %d CKPT lines that share %s (%s) not each keeps a "
-                    "checkpoint, as it is to keep %d: set SCR_CACHE_SIZE, or COUNT of "
-                    "its STORE line, to %d, or leave it out",
-                    lines, s->path, s->origin, s->count, wanted);
+            scr_log(
+                &ctx->log, SCR_LOG_WARN,
+                "%d CKPT lines share %s (%s), which is set to keep only %d: set "
+                "SCR_CACHE_SIZE, or COUNT of its STORE line, to %d, or leave it out",
+                lines, s->path, s->origin, s->count, wanted);
     }
 }
 

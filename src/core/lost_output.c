@@ -74,9 +74,10 @@ static void look(struct scr_ctx *ctx)
 out:
     ctx->lost.found = rc == SCR_OK || rc == SCR_E_CORRUPT;
     if (!ctx->lost.found)
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "whether output is lost is not known, the next start looks again: %s",
-                rc == SCR_E_NOMEM ? "out of memory" : why.text);
+        scr_log(
+            &ctx->log, SCR_LOG_WARN,
+            "cannot find out whether output is lost, the next start tries again: %s",
+            rc == SCR_E_NOMEM ? "out of memory" : why.text);
     scr_lost_output_fini(&l);
     scr_hash_delete(flush);
     scr_index_fini(&index);
@@ -118,7 +119,7 @@ static int go_below_all(struct scr_ctx *ctx, int below, int *tried, struct scr_e
     int rc = scr_bcast_str_all(&ctx->world, 0, &name, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK && name == NULL)
-        rc = scr_fail(err, SCR_E_NOENT, 0, "there is none that can be read");
+        rc = scr_fail(err, SCR_E_NOENT, 0, "no checkpoint there can be read");
     if (rc == SCR_OK)
         rc = save_all(ctx, name, err);
     if (rc == SCR_OK)

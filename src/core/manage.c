@@ -185,8 +185,9 @@ static int go_to_found_all(struct scr_ctx *ctx, const char *who, const char *nam
     ctx->from_last = ctx->last_id;
     rc = settle_all(ctx, id, name, err);
     if (rc != SCR_OK)
-        scr_err_prefix(err, "%s: %s is loaded, but not all that is newer has gone", who,
-                       name);
+        scr_err_prefix(err,
+                       "%s: %s is loaded, but some newer datasets could not be removed",
+                       who, name);
     return rc;
 }
 

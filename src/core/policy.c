@@ -180,8 +180,8 @@ int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
         ctx->halt_unsafe = scr_flush_pending_all(ctx, 1, &flush) != SCR_OK;
         if (ctx->halt_unsafe)
             scr_log(&ctx->log, SCR_LOG_ERROR,
-                    "the last flush before the halt failed, what it was to copy is in "
-                    "cache only and goes with the allocation: %s",
+                    "the last flush before the halt failed, its dataset is only in "
+                    "cache and is lost with the allocation: %s",
                     flush.text);
         TRY_OUT(scr_halt_reason_all(ctx, e.word, err));
     }

@@ -189,7 +189,7 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
         else if (!scr_restart_is_passed_over(rc) && rc != SCR_E_NEWER)
             return scr_fail(err, rc, 0, "SCR_GLOBAL_RESTART: %s", why.text);
         else
-            scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
+            scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is skipped: %s",
                     scr_cache_name_of(ctx, id), id, why.text);
         if (rc == SCR_E_TAKEN && ctx->prm.fetch) { /* what has the number may do */
             ctx->tried_below = id + 1;
@@ -219,12 +219,14 @@ static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
         return SCR_OK;
     }
     if (!scr_restart_is_passed_over(rc) && rc != SCR_E_NEWER)
-        return scr_fail(err, rc, 0,
-                        "dataset %d in cache, of another number of ranks: %s", id,
-                        why.text);
-    scr_log(&ctx->log, SCR_LOG_WARN,
-            "dataset %d in cache, of another number of ranks, is not used: %s", id,
+        return scr_fail(
+            err, rc, 0,
+            "dataset %d in cache, written by a different number of ranks: %s", id,
             why.text);
+    scr_log(
+        &ctx->log, SCR_LOG_WARN,
+        "dataset %d in cache, written by a different number of ranks, is not used: %s",
+        id, why.text);
     *again = id;
     return SCR_OK;
 }
@@ -323,7 +325,7 @@ static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
     ctx->ranks.wanted = tried > 0 && rc == SCR_E_RANKS;
     if (tried > 0 && !scr_restart_is_passed_over(rc) && !ctx->ranks.wanted)
         return scr_fail(err, rc, 0,
-                        "%s; nothing older is taken in its place: repair that, or "
+                        "%s; no older checkpoint is used instead: repair that, or "
                         "start without SCR_CURRENT",
                         why.text);
     if (ctx->ranks.wanted)
@@ -579,9 +581,10 @@ static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int id = ctx->restart.id, rc = SCR_OK;
-    scr_log(&ctx->log, SCR_LOG_WARN,
-            "checkpoint %s (dataset %d) is given up, the application could not read it",
-            ctx->restart.name, id);
+    scr_log(
+        &ctx->log, SCR_LOG_WARN,
+        "checkpoint %s (dataset %d) is abandoned, the application could not read it",
+        ctx->restart.name, id);
     SCR_EVENT(ctx, .event = "RESTART_FAIL", .dset = id, .name = ctx->restart.name);
     int on_prefix = ctx->restart.is_foreign || ctx->restart.in_place;
     if (on_prefix && copy_anew_all(ctx, id))

@@ -199,7 +199,7 @@ static int mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                     "restored, %s: %s",
                     id,
                     rc == SCR_OK ? "an older one is"
-                                 : "and an older one is of another number of ranks",
+                                 : "and a different number of ranks wrote an older one",
                     err->text);
         *err = why;
     }
@@ -404,11 +404,10 @@ void scr_flee_ids_all(struct scr_ctx *ctx)
     ctx->last_id = (int)-v.least[STOCK_ID];
     if (ctx->last_id < INT_MAX - FAR)
         ctx->last_id += FAR;
-    scr_log(
-        &ctx->log, SCR_LOG_WARN,
-        "datasets are counted from %d on, away from the other job's: give each job a "
-        "prefix directory of its own",
-        ctx->last_id + 1);
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "dataset ids start at %d, to avoid those of the other job: give each job "
+            "its own prefix directory",
+            ctx->last_id + 1);
 }
 
 /* Failures are reported, and tried again later. */

@@ -149,9 +149,10 @@ static void say_stays(struct scr_ctx *ctx, const struct scr_held *h, int foreign
                       const struct scr_err *why)
 {
     if (foreign)
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "dataset %d of another number of ranks stays in cache: %s", h->id,
-                why->text);
+        scr_log(
+            &ctx->log, SCR_LOG_WARN,
+            "dataset %d, written by a different number of ranks, stays in cache: %s",
+            h->id, why->text);
     else if (!h->told && h->stays == IS_NOT_DELETED)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "%s (dataset %d) stays whole in cache while there is room, as it "
@@ -159,9 +160,9 @@ static void say_stays(struct scr_ctx *ctx, const struct scr_held *h, int foreign
                 scr_cache_name_of(ctx, h->id), h->id, why->text);
     else if (!h->told)
         scr_log(&ctx->log, SCR_LOG_WARN,
-                "%s (dataset %d) is output that cannot be flushed, and stays in cache "
-                "beside SCR_CACHE_SIZE others while there is room; it is tried again "
-                "when the next needs its place, mend what keeps it from %s: %s",
+                "output %s (dataset %d) cannot be flushed; kept in cache in addition "
+                "to SCR_CACHE_SIZE others while there is room, retried when the next "
+                "dataset needs its place; fix the error that keeps it from %s: %s",
                 scr_cache_name_of(ctx, h->id), h->id, ctx->prefix.path, why->text);
 }
 
@@ -259,8 +260,8 @@ static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
         if (!narrow || is_owed_all(ctx, id))
             continue;
         scr_log(&ctx->log, SCR_LOG_WARN,
-                "%s (dataset %d), which was not restored, leaves the cache: beside it "
-                "there is no room for the next",
+                "%s (dataset %d), which was not restored, leaves the cache: the next "
+                "dataset needs its room",
                 scr_cache_name_of(ctx, id), id);
         if (scr_cache_delete_all(ctx, id, &why) != SCR_OK)
             scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not deleted from cache: %s",
@@ -280,8 +281,8 @@ static int check_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
     if (room < bytes)
         rc = scr_fail(
             err, SCR_E_FULL, 0,
-            "%s has %s free, and %s would be needed beside %s (dataset %d), "
-            "which %s: make room there, or mend what keeps it from %s: %s",
+            "%s has %s free, %s are needed while it keeps %s (dataset %d), which %s: "
+            "make room there, or fix the error that keeps it from %s: %s",
             cache, scr_format_size(room, left, sizeof left),
             scr_format_size(bytes, need, sizeof need), scr_cache_name_of(ctx, id), id,
             unflushed ? "is output that cannot be flushed" : "cannot be deleted",

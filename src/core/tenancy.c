@@ -36,9 +36,9 @@ static int refuse(const struct scr_ctx *ctx, const struct scr_lock_holder *who,
                   const char *hint, struct scr_err *err)
 {
     return scr_fail(err, SCR_E_TAKEN, 0,
-                    "another run of job %s is still going on with the prefix directory "
-                    "%s (%s): end that first, or give this one an SCR_JOB_ID or a "
-                    "prefix directory of its own%s; nothing was changed",
+                    "another run of job %s still uses the prefix directory %s (%s): "
+                    "end that run first, or give this run its own SCR_JOB_ID or prefix "
+                    "directory%s; nothing was changed",
                     ctx->prm.job_id, ctx->prefix.path, name_of(who), hint);
 }
 

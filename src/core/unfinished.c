@@ -254,7 +254,7 @@ static int enter_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     if (rc == SCR_OK)
         scr_log(&ctx->log, SCR_LOG_NOTE,
                 "dataset %d on the prefix was not recorded as complete; all its files "
-                "are there, of the sizes and checksums recorded: it is complete now",
+                "have the recorded sizes and checksums: it is complete now",
                 id);
     return rc;
 }
@@ -271,8 +271,8 @@ static int enter_newest_all(struct scr_ctx *ctx, const int *ids, size_t n)
         if (!scr_err_may_pass(rc))
             continue;
         scr_log(&ctx->log, SCR_LOG_WARN,
-                "dataset %d on the prefix is not used, nor an older one in its place: "
-                "%s; it may be whole: start again, or give it up with scr_index --drop",
+                "dataset %d on the prefix is not used, and no older one instead: %s; "
+                "it may be whole: start again, or drop it with scr_index --drop",
                 ids[i], why.text);
         return 0;
     }

@@ -107,13 +107,12 @@ static void report_fewer_all(const struct weaken *w)
     if (w->fewer[1] > 0)
         more = scr_asprintf(", to %d for %lld in sets of %d", w->least,
                             (long long)w->fewer[1], w->least + 1);
-    scr_log(
-        &w->ctx->log, SCR_LOG_WARN,
-        "%s: %s with SET_FAILURES=%d is weakened to %d for %lld of %d ranks in sets "
-        "of %d%s (SET_SIZE=%d; %d %s groups of at most %d ranks)",
-        w->red->origin, w->scheme, w->failures, w->least - 1, (long long)w->fewer[0],
-        w->ranks, w->least, more ? more : "", w->red->set_size, groups, w->red->group,
-        w->largest);
+    scr_log(&w->ctx->log, SCR_LOG_WARN,
+            "%s: %s with SET_FAILURES=%d is reduced to %d for %lld of %d ranks in sets "
+            "of %d%s (SET_SIZE=%d; %d %s groups of at most %d ranks)",
+            w->red->origin, w->scheme, w->failures, w->least - 1,
+            (long long)w->fewer[0], w->ranks, w->least, more ? more : "",
+            w->red->set_size, groups, w->red->group, w->largest);
     free(more);
 }
 

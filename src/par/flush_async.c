@@ -413,8 +413,7 @@ static int complete(const struct scr_flush_async *a, struct scr_err *err)
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
     return scr_fail(err, SCR_E_MISSING, 0,
-                    gone ? "flush of dataset %d: it was given up, by another job or a "
-                           "command"
+                    gone ? "flush of dataset %d: another job or a command cancelled it"
                          : "flush of dataset %d: its records are gone",
                     a->at.id);
 }

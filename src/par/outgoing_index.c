@@ -199,10 +199,9 @@ static int check_readable(const struct scr_index *index, const struct index_edit
             scr_index_get(index, e->others->ids[i], &old, NULL) == SCR_OK &&
             old.complete)
             return scr_fail(err, SCR_E_VERSION, 0,
-                            "flush of %s (dataset %d): files are there already, and "
-                            "may be those of %s (dataset %d), whose list is of a newer "
-                            "version of SCR; use that version, or give it up: "
-                            "scr_index --drop %s",
+                            "flush of %s (dataset %d): existing files may belong to %s "
+                            "(dataset %d), whose list is of a newer version of SCR; "
+                            "use that version, or drop it: scr_index --drop %s",
                             d->name, d->id, old.dset.name, old.id, old.dset.name);
     return SCR_OK;
 }

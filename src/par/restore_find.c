@@ -194,7 +194,7 @@ static int refuse_unknown(const struct scr_restoring *s, const int *why,
     for (int i = 0; i < s->set.n; i++)
         if (scr_err_may_pass(why[i]))
             return scr_fail(err, why[i], 0,
-                            "dataset %d: what the files of rank %d are may tell the "
+                            "dataset %d: the list of files of rank %d may be in the "
                             "redundancy file of rank %d, which cannot be read",
                             s->r.id, me, s->set.world[i]);
     return scr_fail(

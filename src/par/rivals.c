@@ -204,7 +204,7 @@ static int choose(const struct rivals *v, int64_t *created, struct scr_err *err)
                         v->id, v->n, other, v->world->size);
     return scr_fail(err, SCR_E_LOST, 0,
                     "dataset %d in cache: the nodes hold parts of %zu datasets of this "
-                    "number, and of each more is lost than can be rebuilt",
+                    "number, and each has lost more than can be rebuilt",
                     v->id, v->n);
 }
 

@@ -134,7 +134,7 @@ static int check_members(const struct scr_comm *world, const int *members, int n
     *me = -1;
     if (n < 1)
         return scr_fail(err, SCR_E_LOST, 0,
-                        "rank %d: nothing is left that names its redundancy set",
+                        "rank %d: no remaining file names its redundancy set",
                         world->rank);
     if (n > SCR_EC_MAX)
         return scr_fail(err, SCR_E_CORRUPT, 0,

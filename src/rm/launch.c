@@ -76,10 +76,10 @@ static int tell_apart(const char *base, struct scr_launcher *l, struct scr_err *
             is_marked(launchers[i], text))
             l->ops = launchers[i];
     if (rc == SCR_OK && l->ops == NULL)
-        rc = scr_fail(err, SCR_E_UNSUPPORTED, 0,
-                      "launcher %s: neither of Open MPI nor of MPICH, by what %s "
-                      "--version says",
-                      l->name, l->path);
+        rc = scr_fail(
+            err, SCR_E_UNSUPPORTED, 0,
+            "launcher %s: neither Open MPI nor MPICH, according to %s --version",
+            l->name, l->path);
     free(text);
     return rc;
 }

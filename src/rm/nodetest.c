@@ -41,7 +41,7 @@ static int ask_manager(struct round *r, struct scr_err *err)
     (void)err;
     if (scr_rm_down(&hurried, &r->nodes, r->down, &why) != SCR_OK)
         scr_log(r->rm->env->log, SCR_LOG_WARN,
-                "%s does not tell which nodes are down: %s", r->rm->ops->name,
+                "%s does not report which nodes are down: %s", r->rm->ops->name,
                 why.text);
     return SCR_OK;
 }
@@ -184,7 +184,7 @@ static int judge_check(struct round *r, const char *node, struct scr_remote_resu
     const char *cause = line ? line + 4 : last_line(res->why);
     cause += strspn(cause, ": ");
     if (*cause == '\0')
-        cause = "scr_check_node failed without a word";
+        cause = "scr_check_node failed without a message";
     return scr_downs_add(r->down, node, SCR_NODE_UNFIT, err, "%s", cause);
 }
 

@@ -121,7 +121,7 @@ static int check_file(struct scr_move *m, const struct scr_listed *f,
                         m->id, dest);
     if (scr_file_stat(m->env->sys, placed, &st, NULL) == SCR_OK && S_ISDIR(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0,
-                        "dataset %d: %s is to be a file and is a directory", m->id,
+                        "dataset %d: %s is a directory, expected a file", m->id,
                         placed);
     TRY(scr_move_check_inside(m, placed, err));
     int at_stage = scr_move_look(m, staged, f, err), in_place = SCR_E_NOENT;
@@ -165,11 +165,11 @@ static int check_free(struct scr_move *m, const struct scr_listed *f,
     if (scr_file_stat(m->env->sys, staged, &st, NULL) != SCR_OK ||
         !scr_file_is_there(m->env->sys, placed))
         return SCR_OK;
-    return scr_fail(err, SCR_E_VERSION, 0,
-                    "dataset %d: %s is there already, and may be a file of dataset %d, "
-                    "whose list is of a newer version of SCR; use that version, or "
-                    "give it up: scr_index --drop",
-                    m->id, placed, m->newer);
+    return scr_fail(
+        err, SCR_E_VERSION, 0,
+        "dataset %d: %s exists, and may be a file of dataset %d, whose list is of a "
+        "newer version of SCR; use that version, or drop it: scr_index --drop",
+        m->id, placed, m->newer);
 }
 
 /* Complete datasets that list one of the paths. */

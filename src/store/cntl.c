@@ -227,9 +227,9 @@ static int merge_master(const struct scr_env *env, const struct scr_cntl *c,
     } else if (rc == SCR_E_VERSION && how->take) {
         rc = keep_newer(env, c, MASTER, why.text, err);
     } else if (rc != SCR_OK) {
-        rc = rc == SCR_E_NOENT
-                 ? SCR_OK
-                 : skip(env, how, why.text, "going by the files beside it", err);
+        rc = rc == SCR_E_NOENT ? SCR_OK
+                               : skip(env, how, why.text,
+                                      "using the other files in its directory", err);
     }
     for (SCR_HASH_EACH(e, scr_hash_get(master, "Filemap"))) {
         const char *name = scr_path_base(scr_hash_elem_key(e));

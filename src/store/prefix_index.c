@@ -247,9 +247,8 @@ static int load_mended(struct txn *t, struct scr_err *err)
     if ((!gone && (rc = scr_txn_keep_aside(f, why.text, err)) != SCR_OK) ||
         (rc = rebuild(t, err)) != SCR_OK || (rc = txn_write(t, &id, err)) != SCR_OK)
         return rc;
-    scr_log(f->env->log, SCR_LOG_WARN,
-            "%s: %srebuilt from the dataset directories beside it", f->path,
-            gone ? "was gone, " : "");
+    scr_log(f->env->log, SCR_LOG_WARN, "%s: %srebuilt from the dataset directories",
+            f->path, gone ? "was gone, " : "");
     return SCR_OK;
 }
 
@@ -263,7 +262,7 @@ static int load_repaired(struct txn *t, struct scr_err *err)
     if (rc != SCR_E_CORRUPT)
         return scr_fail(err, rc, 0, "%s", why.text);
     scr_log(t->file.env->log, SCR_LOG_WARN,
-            "%s: going by the dataset directories beside it; to rebuild it: scr_index "
+            "%s: using the dataset directories instead; to rebuild it: scr_index "
             "--prefix %s --adopt",
             why.text, t->file.p->path);
     return rebuild(t, err);

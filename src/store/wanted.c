@@ -107,8 +107,8 @@ static int read_plan(struct scr_wanted *w, const struct scr_env *env,
     int rc = plan ? scr_arrival_plan_read(env, p, id, plan, &why) : scr_no_memory(&why);
     (void)scr_hash_get_val_u64(plan, "STAMP", &is);
     if (rc == SCR_E_NOENT || (rc == SCR_OK && is != stamp))
-        rc = scr_fail(&why, SCR_E_MISSING, 0, "the transfer of dataset %d was given up",
-                      id);
+        rc = scr_fail(&why, SCR_E_MISSING, 0,
+                      "the transfer of dataset %d was cancelled", id);
     if (rc == SCR_OK)
         rc = demote_once(w, env, p, plan, &why);
     scr_hash_delete(plan);

@@ -178,7 +178,7 @@ has_status 0
 cp "$SCR_TEST_SOURCE"/tests/golden/hashfile/bad-version-2.scr p/.scr/scr.dataset.5/rank2file.0.0
 copy_all
 run scr_index --prefix p --build 7
-fails 2 "rank_0.dat is there already, and may be a file of dataset 5, whose list is of a newer version of SCR"
+fails 2 "rank_0.dat exists, and may be a file of dataset 5, whose list is of a newer version of SCR"
 check "it is left alone" "$(cat p/ckpt.7/rank_0.dat)" = old
 rm -r p/ckpt.7 # and where nothing is replaced there is nothing to be told
 whole

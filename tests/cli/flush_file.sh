@@ -57,7 +57,7 @@ is 1 ""
 
 # wrong use
 run scr_flush_file
-fails 2 "what is to be told? --latest"
+fails 2 "nothing to report: give --latest"
 run scr_flush_file --latest --list-ckpt
 fails 2 "options --latest and --list-ckpt exclude each other"
 run scr_flush_file --latest --before 3

@@ -236,7 +236,7 @@ is 0 "1234.4"
 # --- scr_watchdog without scr_srun: of several steps the newest may be anybody's ---
 SCR_WATCHDOG_TIMEOUT=1 SLURM_JOBID=1234 SLURM_NODELIST='n[1-5]' PATH="$fixtures/slurm/bin:$PATH" \
     run scr_watchdog --prefix .
-fails 2 "the program hangs, but 2 job steps run: option --step tells which one to kill"
+fails 2 "the program hangs, but 2 job steps run: name the one to kill with --step"
 SCR_WATCHDOG_TIMEOUT=1 SLURM_JOBID=1234 SLURM_NODELIST='n[1-5]' PATH="$fixtures/slurm/bin:$PATH" \
     run scr_watchdog --prefix . --step 4
 is 0 "no new dataset for 1 seconds: job step 1234.4 is killed"

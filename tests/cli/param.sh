@@ -123,8 +123,8 @@ printf '\357\273\277SCR_FLUSH=1\nCKPT=0 TYPE=XOR INTERVAL=1\nCKPT=0 TYPE=SINGLE 
 run scr_param --check bad.conf
 has 0 "bad.conf: 0 errors, 4 warnings"
 warns 0 "bad.conf:1: begins with a byte order mark, which is skipped"
-warns 0 "CKPT=0 (bad.conf:3) was given before (bad.conf:2): both count"
-warns 0 "CKPT=0 (bad.conf:3) has TYPE more than once: the last one counts"
+warns 0 "CKPT=0 (bad.conf:3) was given before (bad.conf:2): both apply"
+warns 0 "CKPT=0 (bad.conf:3) has TYPE more than once: the last one is used"
 echo 'SCR_FLUSH=1' >good.conf
 run env SCR_SET_SIZE=0 SCR_NONSENSE=1 scr_param --check good.conf
 is 0 "good.conf: 0 errors, 0 warnings"

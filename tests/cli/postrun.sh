@@ -284,7 +284,7 @@ fails 2 "n[0"
 SCR_END_TIME=1
 export SCR_END_TIME
 run scr_postrun
-warns 0 "the job was to end"
+warns 0 "the job should have ended"
 saved 7
 unset SCR_END_TIME
 clean
@@ -316,7 +316,7 @@ clean
 job 7 XOR 3 3
 mkdir -p p/ckpt.7/rank_1.dat
 run scr_postrun
-warns 2 "is to be a file and is a directory"
+warns 2 "is a directory, expected a file"
 check "nothing is in place" ! -e p/ckpt.7/rank_0.dat
 rmdir p/ckpt.7/rank_1.dat
 run scr_postrun
@@ -442,7 +442,7 @@ clean
 job 7 XOR 3 3
 rm -f states
 by_ssh scr_postrun
-warns 0 "SLURM does not tell which nodes are down: sinfo"
+warns 0 "SLURM does not report which nodes are down: sinfo"
 saved 7
 
 # a node that hangs is asked once, for all datasets
@@ -507,7 +507,7 @@ saved 7
 touch go
 until_true are_gone
 for said in said.*; do
-    grep -q "the scavenge that this copy is for has gone" "$said" || fail "$(cat "$said")"
+    grep -q "the scavenge that started this copy has ended" "$said" || fail "$(cat "$said")"
 done
 
 # --- not while a run uses a cache ---

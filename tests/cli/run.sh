@@ -150,7 +150,7 @@ for signal in TERM USR1 INT; do
     wait $pid
     status=$?
     has_status 3
-    says "the program is to stop after its next checkpoint" "run 1 ended: exit status 3" \
+    says "the program stops after its next checkpoint" "run 1 ended: exit status 3" \
         "no other run"
     run scr_halt --list
     is 0 "no halt conditions"
@@ -287,7 +287,7 @@ echo 'echo SCR_CACHE_SIZE=many >.scrconf' >at.1
 echo 'rm .scrconf' >at.2
 SCR_RUNS=2 run scr_mpirun ./job 1 0
 has_status 0
-says "run 1 ended" "the configuration stays that of the last run: SCR_CACHE_SIZE=many" "run 2 of 2, 4 of 4 nodes" \
+says "run 1 ended" "the configuration of the last run is used: SCR_CACHE_SIZE=many" "run 2 of 2, 4 of 4 nodes" \
     "run 2 ended: exit status 0"
 # what fails between two runs does not hide how the last one ended
 again

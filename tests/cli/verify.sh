@@ -154,7 +154,7 @@ has 0 "no problems"
 flip ../away/rank_1.dat 77
 sums ../away >../before
 run scr verify --repair 6
-has 1 "dataset 6 is not whole, and could not be mended: rebuild $PWD/ckpt.6/rank_1.dat: $PWD/ckpt.6 leads to"
+has 1 "dataset 6 is not whole, and could not be repaired: rebuild $PWD/ckpt.6/rank_1.dat: $PWD/ckpt.6 leads to"
 has 1 "/away, which is outside the prefix directory $PWD"
 sums ../away | cmp -s - ../before || fail "something was written there"
 rm ckpt.6

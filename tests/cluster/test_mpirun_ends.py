@@ -86,7 +86,7 @@ def told_by_the_owner(bed):
     job.wait_phase("compute", 2)
     bed.run("head", "pkill", "-TERM", "-x", "scr_run")
     assert run.wait() == 0
-    assert "signal 15: the program is to stop after its next checkpoint" in job.said(), job.said()
+    assert "signal 15: the program stops after its next checkpoint" in job.said(), job.said()
     is_current(bed, job)
 
 

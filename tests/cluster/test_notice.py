@@ -14,7 +14,7 @@ def endless(bed, name):
 def stopped_well(bed, job, run, signal):
     """It ended by itself, and its last checkpoint is complete and current."""
     assert run.wait() == 0, job.said()
-    assert f"signal {signal}: the program is to stop after its next checkpoint" in job.said(), job.said()
+    assert f"signal {signal}: the program stops after its next checkpoint" in job.said(), job.said()
     newest = max(dataset for phase, dataset in job.phases() if phase == "compute")
     listed = bed.run("head", "scr_index", "--prefix", job.dir).stdout.split("\n")
     current = [line for line in listed if line.startswith("*")]

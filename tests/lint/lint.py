@@ -68,10 +68,37 @@ WORDS = [
 ]
 # What readers of documents and messages have to read twice: vague subjects, sentences
 # without one, and words with a plainer twin.
-VAGUE = re.compile(
+VAGUE = (
     r"\b([Nn]obody|[Ss]omebody|[Ww]hoever|[Ll]ikewise|go(es)? on\b(?! stderr)|for want of|but for\b|"
     r"lies? in\b|looks? after|(is|are|was) told)|(^|[.:*] )(One that|What is|The same but)\b")
+# Words that were replaced, by what: the term of the field, or a sentence in the usual order.
+DROPPED = (
+    r"(?<![\w/.`*-])("
+    r"lest|ere|where(of|in|upon)|there(of|in|by|upon)|whence|thence|amiss|anew|upon|nought|anybody|everybody|"
+    r"besides?|"                                              # next to, in addition to, except
+    r"of (its|their|his|one's) own|"                          # its own …
+    r"(is|are|was|were) to be|to be had|"                     # must, should, will; exists
+    r"another number of|"                                     # a different number of
+    r"(may|might|will) pass|"                                 # a transient error
+    r"g(ive|ives|ave|iven) way|lets? go|"                     # is replaced; releases
+    r"giv(e|es|en|ing) up|gave up|done with|"                 # cancelled, superseded
+    r"mend(s|ed|ing)?|reviv(e|es|ed|ing)|"                    # repair, rebuild, restore
+    r"adopt(s|ed|ing|ion)|flee|fled|lends?|lent|"             # import, complete; skip ahead; sends
+    r"tenancy|tenant|weaken(s|ed|ing)?|holdings?|"            # job lock; reduced protection; file list
+    r"judg(e|es|ed|ing)|go(es)? by|"                          # decide; use
+    r"tells?|told|says? so|said so|"                          # report, print, warn
+    r"l(ies?|ying|ay) (there|below|under|behind|on|at|in|by)|" # is stored in
+    r"forg[eo]t(s|ten)?|takes? stock|sought|dealt|ever after|makes? do|"
+    r"(for|in) whose|of which|of whom|out of (its|the|their) way|save for"
+    r")(?![\w/]|\.[ch]\b|-)"
+    r"|\bNor (do|does|did|is|are|has|have|can)\b"             # a sentence in the usual order
+    r"|[;,:.] [Ss]o (is|are|does|do|did|has|have|can) (?!(far|that)\b)"
+    r"|(^|\"|[.:;,(*] |\b(and|but|than) )[Ww]ho [a-z]+s\b"       # the rank that …
+    r"|\b(is|are|was|were) there(?=[.,;:)]|$)"                # exists
+    r"|(^|\"|[.:*] )(What (?!(is|does|do|are|was|to|you|for|a|SCR does)\b)[a-z]+|Whose|Of (those|what))\b(?![^.]*\?)")
 PLAIN = ("include/scr.h", "README.md", "doc/man", "doc/guide/")
+VAGUE = re.compile(VAGUE, re.M)
+UNCLEAR = re.compile(f"{VAGUE.pattern}|{DROPPED}", re.M)
 
 COLUMNS = 88
 PARAMETERS = 6
@@ -223,7 +250,7 @@ def plain(root):
         text = read(root, path)
         lines += text.count("\n")
         for number, literal in literals(text):
-            for match in VAGUE.finditer(literal):
+            for match in UNCLEAR.finditer(literal):
                 yield path, number, f"'{match.group(0).strip()}': say who or what"
         for comment in re.finditer(r"/\*.*?\*/", text, flags=re.S):
             for match in VAGUE.finditer(comment.group()):

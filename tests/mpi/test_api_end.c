@@ -73,7 +73,7 @@ static void check_last_words(struct mpi_test *t)
 {
     int forgot = t->comm.rank == 0 && (t->comm.size == 2 || t->comm.size == 3);
     CHECK_INT(lines_with("MPI_Finalize was called without SCR_Finalize"), forgot);
-    CHECK_INT(lines_with("only in cache, which goes with the allocation: kept"),
+    CHECK_INT(lines_with("only in cache, which is lost with the allocation: kept"),
               forgot);
     CHECK_INT(lines_with("open was not completed"), forgot && t->comm.size == 3);
 }

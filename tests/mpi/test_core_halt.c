@@ -85,7 +85,7 @@ MPI_CASE(a_halt_whose_last_flush_failed_is_told)
         CHECK(ctx->halt);
         CHECK_INT(ctx->halt_unsafe, blocked);
         CHECK_INT(job_entry(&job, 1, NULL, NULL), blocked ? 0 : 1);
-        CHECK_INT(job_said(&job, "is in cache only") > 0, blocked);
+        CHECK_INT(job_said(&job, "is only in cache and is lost") > 0, blocked);
         job_kill(&job, ctx);
         fclose(job.out);
         job_free(&job);

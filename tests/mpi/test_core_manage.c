@@ -67,7 +67,7 @@ static void keep_beside(struct mpi_test *t, const char *const *how)
         CHECK(scr_cache_is_ready(ctx, i));
         CHECK(!scr_cache_has(ctx, i == 2 ? 0 : i - 1));
     }
-    CHECK_INT(job_said(&job, "stuck (dataset 1) is output that cannot be flushed"), 1);
+    CHECK_INT(job_said(&job, "output stuck (dataset 1) cannot be flushed"), 1);
     CHECK_ENTRY(1, 0, 0);
     job_block_flush(&job, 1, 0);
     job_checkpoint(&job, ctx, "after", 5);
@@ -239,7 +239,8 @@ MPI_CASE(newer_output_that_cannot_be_flushed_stays_and_the_choice_holds)
     scr_err_clear(&err);
     int rc = scr_current_all(ctx, "c1", &err);
     CHECK(rc != SCR_OK && job_same_code(&job, rc));
-    CHECK(strstr(err.text, "SCR_Current: c1 is loaded, but not all that is newer"));
+    CHECK(strstr(err.text,
+                 "SCR_Current: c1 is loaded, but some newer datasets could not"));
     CHECK(!scr_cache_is_ready(ctx, 2) && scr_cache_is_ready(ctx, 3));
     job_check_restart(&job, ctx, "c1", 1);
     if (job.rank == 0)
@@ -350,7 +351,7 @@ MPI_CASE(an_unwritable_flush_file_costs_no_dataset)
     }
     mpi_test_barrier(job.comm);
     job_checkpoint(&job, ctx, "c2", 2);
-    CHECK_INT(job_said(&job, "commands are not told where datasets are: "), 1);
+    CHECK_INT(job_said(&job, "cannot update flush.scr: "), 1);
     CHECK_INT(job_offered(&job, ctx), 2); /* c1, offered until then, is gone */
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, NULL);
@@ -386,13 +387,13 @@ MPI_CASE(a_flush_file_that_can_be_read_and_not_written_is_told_once)
     job_checkpoint(&job, ctx, "c1", 1);
     job_checkpoint(&job, ctx, "c2", 2);
     job_checkpoint(&job, ctx, "c3", 3);
-    CHECK_INT(job_said(&job, "commands are not told where datasets are: "), 1);
+    CHECK_INT(job_said(&job, "cannot update flush.scr: "), 1);
     sys.renameat = scr_sys_posix.renameat;
     job_checkpoint(&job, ctx, "c4", 4);
     CHECK_INT(job_offered(&job, ctx), 4);
     sys.renameat = rename_but_flush_file;
     job_checkpoint(&job, ctx, "c5", 5);
-    CHECK_INT(job_said(&job, "commands are not told where datasets are: "), 2);
+    CHECK_INT(job_said(&job, "cannot update flush.scr: "), 2);
     job_kill(&job, ctx);
     fclose(job.out);
     job_free(&job);

@@ -167,7 +167,7 @@ MPI_CASE(one_asked_for_that_has_no_room_is_an_error)
     pfs_control.write_error = ENOSPC;
     CHECK_RC(job_try_start(&job, &ctx, &err, nodes, settings), SCR_E_FULL, &err);
     CHECK(strstr(err.text, "SCR_CURRENT: b cannot be loaded: ") != NULL);
-    CHECK(strstr(err.text, "nothing older is taken in its place") != NULL);
+    CHECK(strstr(err.text, "no older checkpoint is used instead") != NULL);
     job_kill(&job, ctx);
     pfs_reset();
     ctx = job_start(&job, nodes, "SCR_CURRENT=b", NULL);

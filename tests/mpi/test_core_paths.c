@@ -378,7 +378,7 @@ MPI_CASE(an_error_that_may_pass_does_not_lead_to_an_older_one)
     CHECK_INT(job_offered(&job, ctx), 0);
     CHECK_ENTRY(1, 0, 0);
     CHECK_ENTRY(2, 0, 0);
-    CHECK_INT(job_said(&job, "dataset 2 on the prefix is not used, nor an older"), 1);
+    CHECK_INT(job_said(&job, "dataset 2 on the prefix is not used, and no older"), 1);
     job_kill(&job, ctx);
     job.sys = &scr_sys_posix;
     ctx = job_start(&job, nodes, NULL);

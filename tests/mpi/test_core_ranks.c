@@ -116,7 +116,7 @@ MPI_CASE(a_global_restart_passes_over_what_would_replace_something_newer)
     four.out = tmpfile();
     struct scr_ctx *ctx = job_start(&four, nodes, "SCR_GLOBAL_RESTART=1", NULL);
     CHECK_INT(job_offered(&four, ctx), 0);
-    CHECK_INT(job_said(&four, "one (dataset 1) is passed over"), 1);
+    CHECK_INT(job_said(&four, "one (dataset 1) is skipped"), 1);
     CHECK_INT(job_said(&four, "SCR_RESTART_ANY_RANKS=1"), 1);
     job_checkpoint(&four, ctx, "two", 2);
     job_kill(&four, ctx);
@@ -194,10 +194,12 @@ MPI_CASE(so_does_a_restart_of_another_number_of_ranks)
     if (two.in) {
         struct scr_ctx *ctx = job_start(&two, nodes, "SCR_FETCH=0", NULL);
         CHECK_INT(job_offered(&two, ctx), 0);
-        CHECK_INT(job_said(&two, "dataset 1 in cache, of another number of ranks, is "
-                                 "not used: flush of one (dataset 1): one (dataset 2) "
-                                 "is newer"),
-                  1);
+        CHECK_INT(
+            job_said(&two,
+                     "dataset 1 in cache, written by a different number of ranks, is "
+                     "not used: flush of one (dataset 1): one (dataset 2) "
+                     "is newer"),
+            1);
         job_checkpoint(&two, ctx, "two", 2);
         job_kill(&two, ctx);
     }
@@ -297,7 +299,7 @@ MPI_CASE(the_parameter_asks)
     if (r.job.in) {
         struct scr_ctx *ctx = job_start(&r.job, nodes, parameter, NULL);
         CHECK_INT(job_offered(&r.job, ctx), 2);
-        CHECK_INT(job_said(&r.job, "passed over"), 0);
+        CHECK_INT(job_said(&r.job, "is skipped"), 0);
         job_kill(&r.job, ctx);
     }
     end(&r);
@@ -327,7 +329,7 @@ static void check_two(struct job *job, struct scr_ctx *ctx)
     for (int i = 0; i < 4; i++)
         CHECK(job_read_of(job, ctx, i, 2));
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
-    CHECK_INT(job_said(job, "passed over"), 0);
+    CHECK_INT(job_said(job, "is skipped"), 0);
 }
 
 /* unknown: SCR_Current of a name that nothing has in between; may be NULL. */

@@ -103,20 +103,20 @@ static const struct limit limits[] = {
     { 6, "n[1-6]", "SCR_COPY_TYPE=RS\nSCR_SET_FAILURES=6\n", 1,
       "SCR_COPY_TYPE, " /* where it was set */ },
     { 6, "n[1-6]", "SCR_COPY_TYPE=RS\nSCR_SET_FAILURES=254\n", 1,
-      "RS with SET_FAILURES=254 is weakened to 5 for 6 of 6 ranks in sets of 6 "
+      "RS with SET_FAILURES=254 is reduced to 5 for 6 of 6 ranks in sets of 6 "
       "(SET_SIZE=8; 6 NODE groups of at most 1 ranks)" },
     { 6, "n[1-6]", FILE_TYPE "CKPT=0 TYPE=RS SET_SIZE=2 SET_FAILURES=2\n", 1,
-      "/.scrconf:2: RS with SET_FAILURES=2 is weakened to 1 for 6 of 6 ranks in sets "
+      "/.scrconf:2: RS with SET_FAILURES=2 is reduced to 1 for 6 of 6 ranks in sets "
       "of 2 (SET_SIZE=2; 6 NODE groups of at most 1 ranks)" },
     { 5, "n[1-5]", FILE_TYPE "CKPT=0 TYPE=RS SET_SIZE=2 SET_FAILURES=3\n", 1,
-      "weakened to 1 for 2 of 5 ranks in sets of 2, to 2 for 3 in sets of 3 "
+      "reduced to 1 for 2 of 5 ranks in sets of 2, to 2 for 3 in sets of 3 "
       "(SET_SIZE=2; 5 NODE groups of at most 1 ranks)" },
     { 5, "n[1-5]", FILE_TYPE "CKPT=0 TYPE=RS SET_SIZE=2 SET_FAILURES=2\n", 1,
-      "weakened to 1 for 2 of 5 ranks in sets of 2 (" },
+      "reduced to 1 for 2 of 5 ranks in sets of 2 (" },
     { 6, "n[1-6]", FILE_TYPE "CKPT=0 TYPE=PARTNER SET_FAILURES=6\n", 1,
-      "PARTNER with SET_FAILURES=6 is weakened to 5 for 6 of 6 ranks in sets of 6" },
+      "PARTNER with SET_FAILURES=6 is reduced to 5 for 6 of 6 ranks in sets of 6" },
     { 6, "n[1-3]", FILE_TYPE "CKPT=0 TYPE=RS SET_FAILURES=3\n", 1,
-      "weakened to 2 for 6 of 6 ranks in sets of 3 (SET_SIZE=8; 3 NODE groups of at "
+      "reduced to 2 for 6 of 6 ranks in sets of 3 (SET_SIZE=8; 3 NODE groups of at "
       "most 2 ranks)" },
     /* Nobody to share with. */
     { 6, "n[1-6]", FILE_TYPE "CKPT=0 TYPE=XOR SET_SIZE=1\n", 1,
@@ -126,7 +126,7 @@ static const struct limit limits[] = {
       "/.scrconf:2: NODE group n1 has 4 of the 6 ranks: XOR finds no partner in "
       "another group for 2 of them, whose files are cached as SINGLE" },
     { 6, "n3,n1,n1,n1,n1,n2", FILE_TYPE "CKPT=0 TYPE=RS SET_FAILURES=2\n", 2,
-      "weakened to 1 for 4 of 6 ranks in sets of 2 (" },
+      "reduced to 1 for 4 of 6 ranks in sets of 2 (" },
     { 6, "n1", "SCR_COPY_TYPE=XOR\n", 1, "all ranks are in one NODE group" },
     { 1, "n1", "SCR_COPY_TYPE=RS\n", 1, "all ranks are in one NODE group" },
     { 6, "n1",

@@ -217,7 +217,7 @@ static void check_refused(struct job *job, const char *nodes)
     CHECK_RC(rc, SCR_E_TAKEN, &err);
     CHECK(job_same_code(job, rc));
     CHECK(strstr(err.text, "/prefix (process ") != NULL);
-    CHECK(strstr(err.text, "end that first, or give this one an SCR_JOB_ID") != NULL);
+    CHECK(strstr(err.text, "end that run first, or give this run its own") != NULL);
     job_kill(job, ctx);
 }
 

@@ -215,7 +215,8 @@ static void check_told(struct job *job)
     struct mpi_test *t = job->t;
     char out[4096];
     CHECK_INT(tool(job, NULL, out, sizeof out, "why", NULL), 0);
-    CHECK(job->rank > 0 || strstr(out, "some of its files lack their names") != NULL);
+    CHECK(job->rank > 0 ||
+          strstr(out, "some of its files are not renamed yet") != NULL);
 }
 
 /* The job dies at rename n of the files of "c3", which bypasses the cache and replaces

@@ -488,8 +488,8 @@ static void test_what_has_no_effect_is_told(void **state)
     assert_contains(log, "SCR_LOG_DB_HOST (");
     assert_contains(log, "SCR_COPY_METADATA (");
     assert_contains(log, "VIEW of STORE (");
-    assert_contains(log, "SCR_FLUSH_TYPE=BBAPI (environment) is not known here, "
-                         "PTHREAD counts\n");
+    assert_contains(
+        log, "SCR_FLUSH_TYPE=BBAPI (environment) is not supported, PTHREAD is used\n");
     assert_contains(log, "STORE FLUSH=BBAPI (");
     assert_int_equal(count(log, "\n"), 6);
     assert_int_equal(scr_cfg_params(t.cfg, &prm, &t.err), SCR_OK);
@@ -636,7 +636,7 @@ static void test_what_is_given_twice_in_a_file_is_told(void **state)
                        "SCR_COPY_TYPE=FILE\n";
     check_warning(same, "CKPT=0 (", ":3) was given before (");
     check_warning("CKPT=0 TYPE=XOR TYPE=SINGLE INTERVAL=1 # once\nSCR_COPY_TYPE=FILE\n",
-                  "CKPT=0 (", ":1) has TYPE more than once: the last one counts");
+                  "CKPT=0 (", ":1) has TYPE more than once: the last one is used");
     check_warning("STORE=/a COUNT=1\nSTORE=/a COUNT=2\n", "STORE=/a (",
                   ":2) was given before (");
     test_cfg_file("prefix/.scrconf", same);

@@ -212,7 +212,7 @@ static void what_is_refused(void **state)
         { "openmpi", NULL, NULL, "mpirun", "-np", "n1", "", 1,
           "option -np of mpirun needs a value", NULL },
         { "other", NULL, NULL, "mpirun", "-np 4 cat", "n1", "", 1,
-          "launcher mpirun: neither of Open MPI nor of MPICH", NULL },
+          "launcher mpirun: neither Open MPI nor MPICH", NULL },
         { "launchers", NULL, NULL, "srun", "./no-such", "n1", "", 1,
           "program ./no-such: no such executable file", NULL },
         { "launchers", NULL, NULL, "qrsh", "cat", "n1", "", 1,

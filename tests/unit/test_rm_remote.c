@@ -410,7 +410,7 @@ static void a_silent_manager_is_a_warning(void **state)
                  "SCR_NODE_TESTS=RM");
     struct scr_node_tests t = { &m.rm, NULL, 5 };
     assert_int_equal(scr_nodes_test(&t, &m.rm.nodes, &down, &m.t.err), SCR_OK);
-    assert_contains(test_cfg_log(&m.t), "SLURM does not tell which nodes are down: ");
+    assert_contains(test_cfg_log(&m.t), "SLURM does not report which nodes are down: ");
     assert_int_equal(down.nodes.n, 0);
     test_rm_close(&m);
 }
