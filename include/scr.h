@@ -4,14 +4,14 @@
  * Calls are collective over MPI_COMM_WORLD unless marked local: every process makes
  * them, in the same order, between MPI_Init and MPI_Finalize, from one thread at a
  * time. Every call returns SCR_SUCCESS or an error code (scr_errors(7)) that is the
- * same on all processes of a collective call; one line on stderr says what is wrong,
- * where it came from and what to do. An error ends the program only where that is asked
- * for: the documented halt (SCR_Complete_output), and an SCR_Init that fails with
- * SCR_REQUIRED=1. Where SCR does not run, because of SCR_ENABLE=0 or because SCR_Init
- * failed, calls keep their order and succeed, nothing is there to restart from, and the
- * program writes its files where it names them.
+ * same on all processes of a collective call; one line on stderr gives the failure, its
+ * cause and what to do. An error ends the program in two documented cases only: the
+ * halt (SCR_Complete_output), and an SCR_Init that fails with SCR_REQUIRED=1. Where SCR
+ * does not run, because of SCR_ENABLE=0 or because SCR_Init failed, calls keep their
+ * order and succeed, there is no checkpoint to restart from, and the program writes its
+ * files under the names it passes.
  *
- *     if (SCR_Init() != SCR_SUCCESS) …  it has said why; end, or run without
+ *     if (SCR_Init() != SCR_SUCCESS) …  the cause is on stderr; end, or run without
  *     int have; char name[SCR_MAX_FILENAME];
  *     SCR_Have_restart(&have, name);
  *     while (have) {
@@ -38,7 +38,7 @@
 extern "C" {
 #endif
 
-/* The version, as SCR_Get_version has it that of the library. */
+/* The version of this header. SCR_Get_version returns that of the library. */
 #define SCR_MAJOR_VERSION "4"
 #define SCR_MINOR_VERSION "0"
 #define SCR_PATCH_VERSION "0"
@@ -67,16 +67,17 @@ extern "C" {
 /* Starts the library: reads the configuration, rebuilds datasets in cache (moves files
  * to the nodes their ranks run on, verifies them, rebuilds what was lost), else fetches
  * a checkpoint from the prefix directory. SCR_ENABLE=0 is no error. After SCR_Finalize
- * a process may call it again: a run of its own, which starts as the next run of the
- * job does. If a halt condition is already satisfied, prints why and ends the process
- * with exit(0), unless SCR_HALT_ENABLED=0. After an error the run makes no checkpoints
- * (see above); with SCR_REQUIRED=1 the process ends with exit(1) instead. */
+ * a process may call it again. This begins another run, like the next run of the job.
+ * If a halt condition is already satisfied, it prints why and ends the process with
+ * exit(0), unless SCR_HALT_ENABLED=0. After an error the run makes no checkpoints (see
+ * above); with SCR_REQUIRED=1 the process ends with exit(1) instead. */
 SCR_API int SCR_Init(void);
 
 /* Flushes what must reach the prefix directory (with SCR_FLUSH > 0, or if the job is
  * halted, the newest checkpoint), records SCR_FINALIZE_CALLED in the halt file so that
- * run scripts do not start the job again, and frees everything. Before MPI_Finalize:
- * one without it prints what is left in cache only, and every later call is an error.
+ * run scripts do not start the job again, and frees everything. Call it before
+ * MPI_Finalize. MPI_Finalize without it prints which datasets are only in cache, and
+ * every later call is an error.
  */
 SCR_API int SCR_Finalize(void);
 
@@ -98,22 +99,23 @@ SCR_API const char *SCR_Configf(const char *format, ...)
  * path to use now. name: absolute, or relative to the current directory; it must
  * resolve to a place under the prefix. file: SCR_MAX_FILENAME bytes. In an output phase
  * the file is registered as part of the dataset and its directory made; calling again
- * for the same name gives the same path. Each process gets a path of its own, so a file
- * that several processes write together (MPI_File_open, parallel HDF5) needs a dataset
- * that bypasses the cache (SCR_CACHE_BYPASS=1) or a store that all nodes share (STORE
- * with GROUP=WORLD); elsewhere MPI_File_open of it fails with MPI_ERR_NOT_SAME, and
+ * for the same name gives the same path. Each process gets its own path, so a file that
+ * several processes write together (MPI_File_open, parallel HDF5) needs a dataset that
+ * bypasses the cache (SCR_CACHE_BYPASS=1) or a store that all nodes share (STORE with
+ * GROUP=WORLD); elsewhere MPI_File_open of it fails with MPI_ERR_NOT_SAME, and
  * SCR_Complete_output refuses the dataset. A program that finds MPI_File_open in the
- * MPI library before this one, as one in Python does, waits for ever in that call:
- * LD_PRELOAD with libscr.so helps. Where a dataset that bypasses the cache has
- * a file at the path of an older one, the path is beside that, and the new file
- * replaces it in SCR_Complete_output. In a restart phase the file must exist and be
+ * MPI library before this one, as Python programs do, never returns from that call: set
+ * LD_PRELOAD to libscr.so. If a dataset that bypasses the cache has a file at the path
+ * of an older one, the returned path is next to the older file, and SCR_Complete_output
+ * replaces the older file by the new one. In a restart phase the file must exist and be
  * readable; a bare file name that is no path of such a file is looked up among the
- * names of the checkpoint's files, of this process first. Outside of both, also before
- * SCR_Init and after SCR_Finalize, name is copied to file. Where SCR does not run
- * (SCR_ENABLE=0, or SCR_Init failed) file is name, and in an output phase the directory
- * of the file is made. After an error file is empty, so that a program that overlooks
- * it opens nothing; where SCR does not run it is name. After SCR_Start_output has
- * failed it is an error up to the next collective call, mostly SCR_Complete_output. */
+ * names of the checkpoint's files, of this process first. Outside of both phases, also
+ * before SCR_Init and after SCR_Finalize, name is copied to file. Where SCR does not
+ * run (SCR_ENABLE=0, or SCR_Init failed) file is name, and in an output phase the
+ * directory of the file is made. After an error file is empty, so that a program that
+ * ignores the error opens no file; where SCR does not run it is name. After
+ * SCR_Start_output has failed it is an error up to the next collective call, mostly
+ * SCR_Complete_output. */
 SCR_API int SCR_Route_file(const char *name, char *file);
 
 /* --- checkpoints and output --- */
@@ -128,21 +130,22 @@ SCR_API int SCR_Complete_checkpoint(int valid);
 
 /* Opens an output phase. name: of the dataset, shorter than SCR_MAX_FILENAME, same on
  * all processes, or NULL or "" for "scr.dataset.<id>". flags: SCR_FLAG_CHECKPOINT,
- * SCR_FLAG_OUTPUT or both. If there is no room for it beside them, or SCR_CACHE_SIZE
- * says so, old checkpoints in cache are deleted when all processes have begun; else
- * SCR_Complete_output deletes them when the new one is protected. */
+ * SCR_FLAG_OUTPUT or both. If there is no room for the old checkpoints and the new one,
+ * or SCR_CACHE_SIZE requires it, old checkpoints in cache are deleted when all
+ * processes have begun; else SCR_Complete_output deletes them when the new one is
+ * protected. */
 SCR_API int SCR_Start_output(const char *name, int flags);
 
-/* Closes it: all files of this process are closed; valid = 1 if they were written well
- * (or there are none). Returns SCR_SUCCESS only if all processes passed 1 and the
- * dataset is protected in cache and, if it is output, copied to the prefix directory. A
- * dataset that some process could not write or that could not be protected is dropped,
- * and so is a checkpoint without any file; older ones remain. Output that could not be
- * copied stays in cache and is tried again later; a checkpoint whose periodic flush
- * (SCR_FLUSH) failed is a warning. Where SCR does not run, SCR_SUCCESS says that all
- * processes passed 1, and no more. If the job is to halt (scr_halt, end of the
- * allocation), the newest checkpoint is flushed and the process ends with exit(0),
- * unless SCR_HALT_ENABLED=0. */
+/* Closes the output phase. The process has closed all its files; valid = 1 if they were
+ * written without error (or there are none). Returns SCR_SUCCESS only if all processes
+ * passed 1 and the dataset is protected in cache and, if it is output, copied to the
+ * prefix directory. A dataset that some process could not write or that could not be
+ * protected is dropped, like a checkpoint without any file; older ones remain. Output
+ * that could not be copied stays in cache and its flush is retried later; a checkpoint
+ * whose periodic flush (SCR_FLUSH) failed is a warning. Where SCR does not run,
+ * SCR_SUCCESS only means that all processes passed 1. If the job must halt (scr_halt,
+ * end of the allocation), the newest checkpoint is flushed and the process ends with
+ * exit(0), unless SCR_HALT_ENABLED=0. */
 SCR_API int SCR_Complete_output(int valid);
 
 /* --- restart --- */
@@ -152,20 +155,19 @@ SCR_API int SCR_Complete_output(int valid);
 SCR_API int SCR_Have_restart(int *flag, char *name);
 SCR_API int SCR_Start_restart(char *name);
 /* valid = 1 if this process read all it needed. If any passed 0, that checkpoint is
- * given up, the next older one is loaded (SCR_Have_restart says whether there is one)
- * and an error returned on all processes. */
+ * abandoned, the next older one is loaded (SCR_Have_restart reports whether there is
+ * one) and an error is returned on all processes. */
 SCR_API int SCR_Complete_restart(int valid);
 
-/* --- restart on another number of processes ---
+/* --- restart on a different number of processes ---
  *
  * A program may be started on M processes and restart from what N processes wrote, if
  * it asks for that: with SCR_RESTART_ANY_RANKS=1, by SCR_Config for one, or by a call
- * of SCR_Restart_ranks before SCR_Have_restart. To any other program such a checkpoint
- * is not offered: it stays as it is for a run with N processes. If it is offered,
- * SCR_Route_file gives any process any file of it in the restart phase, asked for by
- * its path under the prefix directory: who reads what is the program's business. The
- * files are read in place in the prefix directory, so they are opened for reading
- * only.
+ * of SCR_Restart_ranks before SCR_Have_restart. SCR does not offer such a checkpoint to
+ * any other program: it stays unchanged for a run with N processes. If it is offered,
+ * SCR_Route_file gives any process any file of it in the restart phase, by its path
+ * under the prefix directory. The program decides which process reads which file. The
+ * files are read in place in the prefix directory, so they are opened for reading only.
  *
  *     int ranks, n, i, writer, have;  SCR_Restart_ranks(&ranks);
  *     SCR_Have_restart(&have, name);
@@ -177,20 +179,20 @@ SCR_API int SCR_Complete_restart(int valid);
  *     }
  *     SCR_Complete_restart(ok); */
 
-/* Local, between SCR_Have_restart saying 1 and the end of SCR_Complete_restart. *ranks:
- * how many processes wrote the checkpoint that is offered or open; the number of this
- * run's if it is the same. Before SCR_Have_restart, on at least one process, it asks
- * for what other numbers wrote; *ranks may be 0 then. */
+/* Local, from SCR_Have_restart with *flag = 1 to the end of SCR_Complete_restart.
+ * *ranks: how many processes wrote the checkpoint that is offered or open, also if it
+ * is the number of this run. A call before SCR_Have_restart, on at least one process,
+ * asks for checkpoints of a different number of processes; *ranks may be 0 then. */
 SCR_API int SCR_Restart_ranks(int *ranks);
-/* In the same calls' span, collective. *n: how many files the checkpoint has, of all
+/* Between the same calls, collective. *n: how many files the checkpoint has, of all
  * processes that wrote it. Each process keeps the list until SCR_Complete_restart, some
  * hundred bytes a file; programs that know the names of their files need none. */
 SCR_API int SCR_Restart_files(int *n);
 /* Local, after SCR_Restart_files. The i-th of them, 0 <= i < n, the same on all
  * processes, by the number of the process that wrote it. file: SCR_MAX_FILENAME bytes
- * for its path under the prefix directory, to be passed to SCR_Route_file; *rank: who
- * wrote it (may be NULL). On as many processes as wrote it, SCR_Route_file gives each
- * its own files, and of others what it can read. */
+ * for its path under the prefix directory, to be passed to SCR_Route_file; *rank: the
+ * process that wrote it (may be NULL). On as many processes as wrote it, SCR_Route_file
+ * gives each process its own files, and those files of others that it can read. */
 SCR_API int SCR_Restart_file(int i, char *file, int *rank);
 
 /* --- the rest --- */
@@ -201,7 +203,7 @@ SCR_API int SCR_Should_exit(int *flag);
 
 /* Dataset `name` is the one to restart from (before SCR_Have_restart; newer datasets
  * are dropped from cache), or was restarted from without SCR. A name that no dataset
- * has changes nothing, here and in the next two calls, and a line says so. */
+ * has changes nothing, here and in the next two calls, and a line reports it. */
 SCR_API int SCR_Current(const char *name);
 /* Deletes a dataset's files (cache and prefix), directories that become empty, and its
  * entry; all datasets of that name. */
@@ -212,10 +214,10 @@ SCR_API int SCR_Drop(const char *name);
 /* Local, at any time, also before SCR_Init. The version as "4.0.0"; do not free. */
 SCR_API char *SCR_Get_version(void);
 
-/* Local, at any time. How this process' last call ended that could fail: returns its
- * code (SCR_SUCCESS if it was well, or there was none). text: SCR_MAX_FILENAME bytes,
- * or NULL; the line that was printed, without what stands before it, or "". The only
- * way to tell an error of SCR_Config from a parameter without a value. */
+/* Local, at any time. Returns the code of this process' last call that could fail
+ * (SCR_SUCCESS if it succeeded, or there was none). text: SCR_MAX_FILENAME bytes, or
+ * NULL; the printed line without the leading "SCR: error:", or "". The only way to
+ * distinguish an error of SCR_Config from a parameter without a value. */
 SCR_API int SCR_Last_error(char *text);
 
 #ifdef __cplusplus

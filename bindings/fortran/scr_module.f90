@@ -339,7 +339,7 @@ contains
         call give(ierr, c_complete_restart(to_c(valid)))
     end subroutine
 
-    ! --- restart on another number of processes ---
+    ! --- restart on a different number of processes ---
 
     subroutine scr_restart_ranks(ranks, ierr)
         integer, intent(out) :: ranks

@@ -54,7 +54,7 @@
 !     call SCR_COMPLETE_RESTART(VALID, IERROR)
 !       INTEGER VALID
 
-!     restart on another number of processes
+!     restart on a different number of processes
 !     call SCR_RESTART_RANKS(RANKS, IERROR)
 !       INTEGER RANKS
 !     call SCR_RESTART_FILES(N, IERROR)

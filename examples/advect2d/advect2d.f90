@@ -153,7 +153,7 @@ contains
         if (rank == 0) print '(a)', 'advect2d: starting from step 0'
     end subroutine
 
-    ! A rank reads its own file; if another number of ranks wrote the checkpoint, all files that have
+    ! A rank reads its own file; if a different number of ranks wrote the checkpoint, all files that have
     ! columns of its strip. The columns found must be as many as the strip has.
     logical function loaded(step)
         integer, intent(out) :: step

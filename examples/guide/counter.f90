@@ -30,7 +30,7 @@ contains
 
         write (set, '("step.",i0)') step
         call scr_start_output(set, SCR_FLAG_CHECKPOINT, rc)
-        if (rc /= SCR_SUCCESS) return ! told on stderr; older ones are still there
+        if (rc /= SCR_SUCCESS) return ! printed on stderr; older ones are kept
         call scr_route_file(file_in(set), path, io)
         if (io == 0) open (newunit=unit, file=path, form='unformatted', &
             status='replace', iostat=io)

@@ -343,7 +343,7 @@ class restart(_Phase):
     other processes get an Error with code E_INVALID, and have_restart() offers the next older one.
 
     checkpoint.ranks is how many processes wrote it, and checkpoint.files() lists its files, for
-    programs that can restart on another number of processes, and say so by
+    programs that can restart on a different number of processes, and say so by
     config("SCR_RESTART_ANY_RANKS=1") before init()."""
 
     _end = "SCR_Complete_restart"
