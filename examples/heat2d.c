@@ -23,10 +23,10 @@
 #include "scr.h"
 
 struct options {
-    int steps;    /* Jacobi steps in all */
-    int size;     /* rows and columns of the plate, borders not counted */
-    int every;    /* steps between checkpoints; 0: when SCR_Need_checkpoint says so */
-    int sleep_ms; /* pause in each step, to stretch a small problem */
+    int steps;          /* Jacobi steps in all */
+    int size;           /* rows and columns of the plate, borders not counted */
+    int every;          /* steps between checkpoints; 0: as SCR_Need_checkpoint asks */
+    int sleep_ms;       /* pause in each step, to stretch a small problem */
     const char *output; /* file for the final field, or NULL */
 };
 
@@ -38,7 +38,7 @@ struct strip {
     double *now, *next;
 };
 
-/* What stands before the cells in a state file. */
+/* The header of a state file, before the cells. */
 struct state_head {
     char magic[8];
     int32_t step, size, first, rows;
@@ -245,7 +245,7 @@ static void checkpoint(const struct strip *s, int step)
         print_error(0, "checkpoint %s failed (%d); going on without it", dataset, rc);
 }
 
-/* Tries the checkpoints SCR offers, newest first; returns the step to go on from. */
+/* Tries the checkpoints SCR offers, newest first; returns the step to continue from. */
 static int restart(struct strip *s)
 {
     char dataset[SCR_MAX_FILENAME], name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME];
@@ -369,7 +369,7 @@ static int parse_number(const char *text, int least, int *out)
     return 1;
 }
 
-/* 1: go on; 0: help was asked for; -1: wrong use. */
+/* 1: continue; 0: help was asked for; -1: wrong use. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
     static const struct option table[] = {

@@ -34,7 +34,7 @@ static int is_refused_all(arg comm, arg name, arg file, arg ierr, arg length)
     return refused;
 }
 
-/* What the program was linked with is found behind this library. */
+/* The MPI library of the program comes after this library. */
 #define WRAP(name)                                                                     \
     SCR_API open_fn name;                                                              \
     void name(arg comm, arg path, arg mode, arg info, arg file, arg ierr, arg length)  \

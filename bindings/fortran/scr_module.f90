@@ -20,7 +20,7 @@
 ! statements compile unchanged when its include is replaced by this module:
 !
 !  - ierr, always the last argument, is optional. An error never ends the program, and a line on
-!    stderr tells it whether ierr is there or not.
+!    stderr reports it, with or without ierr.
 !  - flag and valid are logical, or integer with the values 1 and 0 of C.
 !  - Text given ends at its last character that is not blank. Text returned is filled with blanks;
 !    if it does not fit, the call fails with an error and returns blanks. SCR_MAX_FILENAME

@@ -39,8 +39,8 @@ static int is_given(const char *text, scrf_len n)
     return text != NULL && n >= 0;
 }
 
-/* The name of a dataset for C. One that is too long is cut where it is still too long
- * for the call, which will say so. NULL: it is missing. */
+/* The name of a dataset for C. A name that is too long is cut to a length that is still
+ * too long, so that the call refuses it. NULL: it is missing. */
 static char *name_to_c(const char *name, scrf_len n, char buffer[SCR_MAX_FILENAME + 1])
 {
     if (!is_given(name, n))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Output beside checkpoints, and what can be done with datasets by name. An argument is
- * the name of the checkpoint to restart from. */
+/* Output in addition to checkpoints, and calls that take a dataset by name. An argument
+ * is the name of the checkpoint to restart from. */
 #include <mpi.h>
 #include <scr.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         rc = SCR_Current(argv[1]); /* restart from this one, even if others are newer */
 
-    /* a picture for people, a state to go on from, and one that is both */
+    /* a picture for users, a state to continue from, and one that is both */
     rc |= write_dataset("picture.1", SCR_FLAG_OUTPUT, rank);
     rc |= write_dataset("state.1", SCR_FLAG_CHECKPOINT, rank);
     rc |= write_dataset("state.2", SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT, rank);

@@ -56,7 +56,7 @@ static int checkpoint(const char *name, int version)
 }
 
 /* 1 on all processes if the pieces are those of the newest good checkpoint. On 0 they
- * may be those of a checkpoint that is not good: begin anew. */
+ * may be those of a damaged checkpoint: start again. */
 static int restart(void)
 {
     char set[SCR_MAX_FILENAME], file[SCR_MAX_FILENAME + 16], path[SCR_MAX_FILENAME];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts what N processes wrote on any number of processes, then writes it anew. */
+/* Counts what N processes wrote on any number of processes, then writes it again. */
 #include <mpi.h>
 #include <scr.h>
 #include <stdio.h>

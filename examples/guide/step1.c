@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* What has to be saved: the steps done, and this process' share of the sum. */
+/* The state to save: the steps done, and this process' share of the sum. */
 struct state {
     long step;
     double sum;

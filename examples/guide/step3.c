@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What has to be saved: the steps done, and this process' share of the sum. */
+/* The state to save: the steps done, and this process' share of the sum. */
 struct state {
     long step;
     double sum;

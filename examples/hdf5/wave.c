@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The wave equation on a square membrane, with checkpoints in HDF5 through SCR.
  *
- *     mpirun -n 4 wave -s 200 -e 20             each process writes a file of its own
+ *     mpirun -n 4 wave -s 200 -e 20             each process writes its own file
  *     mpirun -n 4 wave -s 200 -e 20 -S          all write one file (parallel HDF5)
  *     mpirun -n 4 wave … -o membrane.bin        leaves the final heights there
  *
@@ -131,8 +131,8 @@ static void advance(struct wave *w)
  * Reading and writing a shared one takes all processes: each makes the same calls,
  * whatever fails on it, and they agree before those that would wait for the others. */
 
-/* How this process' rows lie in the file and in memory, and by which means HDF5 reads
- * and writes them. */
+/* The layout of this process' rows in the file and in memory, and by which means HDF5
+ * reads and writes them. */
 struct layout {
     int shared;               /* one file of all processes */
     hid_t in_file, in_memory; /* data spaces */
@@ -178,7 +178,7 @@ static int can_open(const struct wave *w, const char *path, int save)
 /* 1 if all processes have opened the file. If some have not, those that did close
  * theirs. With a shared one they cannot: that, too, takes all that have it open, and
  * HDF5 would wait for them at the end of the program at the latest. Then the run ends
- * here, and the next one goes on from the newest checkpoint. */
+ * here, and the next one continues from the newest checkpoint. */
 static int open_everywhere(const struct wave *w, hid_t file, const char *path,
                            const struct layout *l)
 {

@@ -51,7 +51,7 @@ public:
         if (open_)
             SCR_Complete_output(0);
     }
-    // No: SCR has said why, and all ranks are told so.
+    // No: SCR has printed why, and all ranks get the same result.
     bool is_open() const { return open_; }
     void commit()
     {
@@ -101,7 +101,7 @@ public:
         std::ofstream file(path.c_str(), std::ios::binary);
         file << generation_ << '\n';
         write_rows(file);
-        file.close(); // before SCR is told that the file is complete
+        file.close(); // before the call that declares the file complete
         if (!file.good())
             throw std::runtime_error("cannot write " + path);
     }
@@ -155,7 +155,7 @@ private:
     std::vector<char> cells_; // a row more on either side
 };
 
-// As one piece, so that nobody else's line gets into it.
+// In one write, so that no line of another rank gets into it.
 void complain(int rank, const std::string &what)
 {
     std::cerr << text("life: rank ", rank) + ": " + what + "\n";

@@ -6,10 +6,10 @@
  * Each process has three files:
  *   state.<rank>   positions and velocities, what a restart needs          binary
  *   log.<rank>     one line a ten steps since the beginning of the run     grows
- *   frame.<rank>   positions for a movie, which nobody reads in the run    text
- * State and log make a checkpoint, written when SCR_Need_checkpoint says so. Frames are
- * output, one every -f steps: they must all reach the prefix directory. When both are
- * due at one step they are one dataset with both flags. */
+ *   frame.<rank>   positions for a movie, not read during the run    text
+ * State and log make a checkpoint, written when SCR_Need_checkpoint asks for it. Frames
+ * are output, one every -f steps: they must all reach the prefix directory. When both
+ * are due at one step they are one dataset with both flags. */
 #include <errno.h>
 #include <math.h>
 #include <mpi.h>
@@ -142,7 +142,8 @@ static void write_log(struct md *m)
         fprintf(m->log, "%d %.17g\n", m->step, m->energy);
 }
 
-/* mode "w" begins anew, "a" goes on. The run goes on without a log if it must. */
+/* mode "w" starts a new log, "a" appends. The run continues without a log if necessary.
+ * */
 static void open_log(struct md *m, const char *mode)
 {
     m->log = fopen(m->log_name, mode);
@@ -208,7 +209,7 @@ static int save_frame(struct md *m, const char *path)
 
 /* --- datasets --- */
 
-/* Asks SCR where the file is to be written or read, and does it. */
+/* Asks SCR for the path of the file, and writes or reads it. */
 static int with_file(struct md *m, const char *dataset, const char *kind,
                      int (*act)(struct md *, const char *))
 {
@@ -258,7 +259,7 @@ static int same_step_everywhere(int step)
     return most[0] == -most[1];
 }
 
-/* Takes the newest checkpoint that all processes can read, and goes on from it. */
+/* Takes the newest checkpoint that all processes can read, and continues from it. */
 static int restart(struct md *m)
 {
     char dataset[SCR_MAX_FILENAME];
@@ -296,7 +297,7 @@ static void begin(struct md *m, const struct options *o)
         printf("md: beginning at step %d\n", m->step);
 }
 
-/* What is due at this step; 1 if the program is to end. */
+/* Does the work due at this step; 1 if the program must end. */
 static int write_due(struct md *m, int frame)
 {
     int need = 0, stop = 0, flags = frame ? SCR_FLAG_OUTPUT : 0;
@@ -385,7 +386,8 @@ static int simulate(const struct options *o)
     struct md m = { 0 };
     if (!md_init(&m, o->cells))
         MPI_Abort(MPI_COMM_WORLD, 1);
-    /* The program ends by itself, with its log closed, when SCR_Should_exit says so. */
+    /* The program ends by itself, with its log closed, when SCR_Should_exit asks for
+     * it. */
     SCR_Config("SCR_HALT_ENABLED=0");
     m.scr = SCR_Init() == SCR_SUCCESS;
     if (!m.scr && m.rank == 0)

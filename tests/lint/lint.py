@@ -97,7 +97,7 @@ DROPPED = (
     r"|\b(is|are|was|were) there(?=[.,;:)]|$)"                # exists
     r"|(^|\"|[.:*] )(What (?!(is|does|do|are|was|to|you|for|a|SCR does)\b)[a-z]+|Whose|Of (those|what))\b(?![^.]*\?)")
 PLAIN = ("include/scr.h", "README.md", "doc/man", "doc/guide/")
-PLAIN_WORDS = ("include/scr.h", "README.md", "doc/man")
+PLAIN_WORDS = ("include/scr.h", "README.md", "doc/man", "doc/guide/")
 VAGUE = re.compile(VAGUE, re.M)
 UNCLEAR = re.compile(f"{VAGUE.pattern}|{DROPPED}", re.M)
 

@@ -28,7 +28,7 @@
     scr.finalize()
 
 Every call of scr.h is a function here: SCR_Start_output is scr.start_output. What C returns
-through a pointer is returned, and what fails raises scr.Error, but for complete_output and
+through a pointer is returned, and a call that fails raises scr.Error, except complete_output and
 complete_restart, which say True or False. scr.output and scr.restart are the two phases as
 context managers.
 
@@ -40,7 +40,7 @@ process ends the others too.
 
 libscr is the one the environment variable LIBSCR names (a file or its directory), else the one
 this package was installed with, else the one the dynamic linker finds. It must have been built
-with the MPI that mpi4py uses; if not, the first call says so.
+with the MPI that mpi4py uses; if not, the first call raises an error.
 
 When a halt condition is met (scr_halt(1), the end of the allocation), init, complete_output and
 the end of `with scr.output` end the process with exit(0), as in C: what print() has buffered is
@@ -127,7 +127,7 @@ def finalize() -> None:
     """Ends it: SCR_Finalize(3).
 
     Flushes what must reach the prefix directory and notes that the job is done, so that run
-    scripts do not start it again. A program that fails must not call it: its next run goes on
+    scripts do not start it again. A program that fails must not call it: its next run continues
     from the cache. Nothing calls it by itself."""
     _scr.call("SCR_Finalize")
 
@@ -137,7 +137,7 @@ def config(text: str) -> Optional[str]:
 
     "NAME=value", "NAME=" or "NAME"; for descriptors "CKPT=0 TYPE=XOR SET_SIZE=16" and "CKPT=0
     TYPE". Settings are possible before init() only, hold up to finalize(), and the environment
-    wins over them. A question returns the value, or None if nobody has set it."""
+    wins over them. A question returns the value, or None if it is not set."""
     return _scr.config(_text(text))
 
 
@@ -181,7 +181,7 @@ def complete_output(valid: bool = True) -> bool:
     """Closes it: SCR_Complete_output(3).
 
     valid says that this process wrote its files well, or has none; they are closed. True if all
-    processes say so and the dataset is protected and, if it is output, copied to the prefix
+    processes agree and the dataset is protected and, if it is output, copied to the prefix
     directory. After False the library has said why on stderr, and last_error() knows it too: the
     dataset was dropped, or is output that is tried again later; older ones remain. Misuse raises
     an Error. If the job is to halt the process ends here."""
@@ -209,7 +209,7 @@ def have_restart() -> Optional[str]:
 
 
 def start_restart() -> str:
-    """Opens the restart phase of the checkpoint have_restart() told of; returns its name."""
+    """Opens the restart phase of the checkpoint that have_restart() offered; returns its name."""
     name = create_string_buffer(MAX_FILENAME)
     _scr.call("SCR_Start_restart", name)
     return os.fsdecode(name.value)
@@ -219,7 +219,7 @@ def complete_restart(valid: bool = True) -> bool:
     """Closes it: SCR_Complete_restart(3).
 
     valid says that this process read all it needed. False if some process did not: that
-    checkpoint is given up, and have_restart() says whether there is an older one. Misuse raises
+    checkpoint is abandoned, and have_restart() reports whether there is an older one. Misuse raises
     an Error."""
     return _complete("SCR_Complete_restart", valid)
 
@@ -285,7 +285,7 @@ _Self = TypeVar("_Self", bound="_Phase")
 
 class _Phase:
     """From its start to its end. An exception inside makes this process say valid=0 at the end,
-    so that the others do not wait for it, and goes on. The others get an Error with code
+    so that the others do not wait for it, and propagates. The others get an Error with code
     E_INVALID. Any other failure is an Error on all processes."""
 
     _end = ""
@@ -343,7 +343,7 @@ class restart(_Phase):
     other processes get an Error with code E_INVALID, and have_restart() offers the next older one.
 
     checkpoint.ranks is how many processes wrote it, and checkpoint.files() lists its files, for
-    programs that can restart on a different number of processes, and say so by
+    programs that can restart on a different number of processes, and declare it by
     config("SCR_RESTART_ANY_RANKS=1") before init()."""
 
     _end = "SCR_Complete_restart"
