@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck disable=SC2034,SC2154 # lib.sh sets out, err and tmp, and tells of ran
-# Datasets with compressed files: scr verify, scr why, scr_index --add, and --extract for people
-# without SCR. And progress bars of all that takes long.
+# shellcheck disable=SC2034,SC2154 # lib.sh sets out, err and tmp, and prints ran
+# Datasets with compressed files: scr verify, scr why, scr_index --add, and --extract for users
+# without SCR, which replaces nothing (invariant P19). And progress bars of long commands.
 . "${0%/*}/lib.sh"
 
 # plain: the files of the dataset as the program wrote them, in keep/

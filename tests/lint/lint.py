@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules of the source tree that a compiler does not check.
 
-    lint.py RULE SOURCE_DIR        RULE: includes | calls | banned | spdx | words | plain | parameters
+    lint.py RULE SOURCE_DIR        RULE: includes | calls | banned | spdx | words | plain | parameters | rules
 
 Prints "file:line: what is wrong" for each finding; ends 1 if there is any.
 """
@@ -96,8 +96,8 @@ DROPPED = (
     r"|(^|\"|[.:;,(*] |\b(and|but|than) )[Ww]ho [a-z]+s\b"       # the rank that …
     r"|\b(is|are|was|were) there(?=[.,;:)]|$)"                # exists
     r"|(^|\"|[.:*] )(What (?!(is|does|do|are|was|to|you|for|a|SCR does)\b)[a-z]+|Whose|Of (those|what))\b(?![^.]*\?)")
-PLAIN = ("include/scr.h", "README.md", "doc/man", "doc/guide/")
-PLAIN_WORDS = ("include/scr.h", "README.md", "doc/man", "doc/guide/")
+PLAIN = ("include/scr.h", "README.md", "CHANGELOG.md", "doc/man", "doc/guide/", "doc/design/durability.md")
+DURABILITY = "doc/design/durability.md"
 VAGUE = re.compile(VAGUE, re.M)
 UNCLEAR = re.compile(f"{VAGUE.pattern}|{DROPPED}", re.M)
 
@@ -243,9 +243,8 @@ def literals(text):
 def plain(root):
     for path in walk(root, ["."], (".md", ".h")):
         if path.startswith(PLAIN):
-            unclear = UNCLEAR if path.startswith(PLAIN_WORDS) else VAGUE
             for number, line in enumerate(read(root, path).split("\n"), 1):
-                for match in unclear.finditer(line):
+                for match in UNCLEAR.finditer(line):
                     yield path, number, f"'{match.group(0).strip()}': say who or what"
     lines, seen = 0, []
     for path in walk(root, ["src", "tools"], (".c", ".h", ".def")):
@@ -289,7 +288,41 @@ def parameters(root):
                     f"{name}() takes {count} parameters, at most {PARAMETERS}: a struct for what belongs together"
 
 
-RULES = {f.__name__: f for f in (includes, calls, banned, spdx, words, plain, parameters)}
+def rules(root):
+    """Each rule of durability.md is one sentence, then why, perhaps how, then tests that quote its number."""
+    text = read(root, DURABILITY)
+    form = re.compile(r"\n\nRule: (?P<rule>.+?)\n\nWhy: .+?(?:\n\nHow:[ \n].+?)?\n\nTest: (?P<tests>[^\n]+)\s*", re.S)
+    last = {}
+    for head in re.finditer(r"^### ([DCP])(\d+): .+$", text, re.M):
+        letter, number, line = head[1], int(head[2]), text[:head.start()].count("\n") + 1
+        name = f"{letter}{number}"
+        if number != last.get(letter, 0) + 1:
+            yield DURABILITY, line, f"{name} does not follow {letter}{last.get(letter, 0)}"
+        last[letter] = number
+        match = form.fullmatch(re.split(r"^##", text[head.end():], maxsplit=1, flags=re.M)[0])
+        if not match:
+            yield DURABILITY, line, f"{name}: 'Rule:', 'Why:', perhaps 'How:' and 'Test:' are expected, in this order"
+            continue
+        if len(re.findall(r"[.!?](?=\s|$)", match["rule"])) != 1 or not match["rule"].endswith("."):
+            yield DURABILITY, line, f"{name}: the rule is not one sentence"
+        yield from ((DURABILITY, line, what) for what in check_tests(root, name, match["tests"]))
+    if not last:
+        yield DURABILITY, 1, "no rule '### D1: …'"
+
+
+def check_tests(root, name, tests):
+    texts = {}
+    for test in re.findall(r"`([^`]+)`", tests):
+        path = os.path.normpath(os.path.join("tests", test))
+        if os.path.isfile(os.path.join(root, path)):
+            texts[test] = read(root, path)
+        else:
+            yield f"{name}: there is no test {path}"
+    if not any(re.search(rf"\b{name}\b", text) for text in texts.values()):
+        yield f"{name}: no test named quotes it"
+
+
+RULES = {f.__name__: f for f in (includes, calls, banned, spdx, words, plain, parameters, rules)}
 
 
 def main():

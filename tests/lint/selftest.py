@@ -10,6 +10,22 @@ import tempfile
 LINT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lint.py")
 HEAD = "/* SPDX-License-Identifier: BSD-3-Clause */\n"
 
+DURABILITY = "doc/design/durability.md"
+# Its test is the page itself: a case has one file.
+RULE = """# Rules
+
+### D1: once
+
+Rule: It happens once.
+
+Why: Twice costs more.
+
+How:
+- quickly
+
+Test: `../doc/design/durability.md`
+"""
+
 # rule, path, text, whether it is to be found
 CASES = [
     ("includes", "src/cfg/a.c", '#include "base/err.h"', False),
@@ -52,6 +68,15 @@ CASES = [
     ("plain", "doc/guide/a.md", "The run continues.", False),
     ("plain", "doc/guide/a.md", "It is kept. One that is damaged is not.", True),
     ("plain", "doc/design/a.md", "Nobody knows.", False),
+    ("plain", "doc/design/durability.md", "A plan is given up.", True),
+    ("plain", "CHANGELOG.md", "Whoever reads it.", True),
+    ("rules", DURABILITY, RULE, False),
+    ("rules", DURABILITY, RULE.replace("D1", "D2"), True),
+    ("rules", DURABILITY, RULE.replace("once.", "once. Or twice."), True),
+    ("rules", DURABILITY, RULE.replace("Why", "Reason"), True),
+    ("rules", DURABILITY, RULE.replace("`../", "`unit/"), True),
+    ("rules", DURABILITY, RULE.replace("Test:", "Tests:"), True),
+    ("rules", DURABILITY, "# No rules", True),
     ("plain", "src/base/a.c", '    scr_log(log, "the run " "goes on");', True),
     ("plain", "src/base/a.c", '    scr_log(log, "the run continues"); /* nobody */', False),
     ("plain", "src/base/a.c", '    scr_log(log, "give it a directory of its own");', True),
@@ -73,7 +98,7 @@ CASES = [
 
 def found(rule, path, text):
     with tempfile.TemporaryDirectory(prefix="scr-lint.") as root:
-        os.makedirs(os.path.join(root, os.path.dirname(path)))
+        os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
         with open(os.path.join(root, path), "w", encoding="utf-8") as f:
             f.write((HEAD if path.endswith(".c") else "") + text + "\n")
         return subprocess.run([sys.executable, "-B", LINT, rule, root],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs that go on although SCR does not run, as the shortest ones do: one line in
- * all tells why, calls succeed, and the programs write their own files. On two ranks
- * SCR is switched off, on three SCR_Init fails. The cases run in order: they are one
- * life of the library. */
+/* Programs that continue although SCR does not run, as the shortest ones do: one line
+ * in all gives the reason, calls succeed, and the programs write their own files
+ * (invariant P23). On two ranks SCR is switched off, on three SCR_Init fails. The cases
+ * run in order: they are one life of the library. */
 /* ranks: 2 3 */
 #include "mpi_test.h"
 

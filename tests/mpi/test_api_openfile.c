@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that ranks open together by MPI. On four ranks each has a store of its own, and
- * such an open is refused, not waited in for ever; on two ranks the dataset bypasses
- * the cache, on three all nodes share the store, and it is opened. */
+/* Files that ranks open together by MPI. On four ranks each has its own store, and such
+ * an open is refused instead of waiting for ever (invariant C12); on two ranks the
+ * dataset bypasses the cache, on three all nodes share the store, and it is opened. */
 /* ranks: 2 3 4 */
 #include "helper_open.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a restart leaves to later calls and runs: SCR_CURRENT applies once an
- * allocation, and a restart that is never completed keeps nothing from being written.
+/* What a restart leaves to later calls and runs: SCR_CURRENT applies once an allocation
+ * (invariant P6), and a restart that is never completed keeps nothing from being
+ * written.
  */
 /* ranks: 4 */
 #include "helper_prefix.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all ranks have to know alike they know alike after an allocation failed on one
- * of them: on that they decide what they do together next. And want of memory is an
- * error, never an answer: "there is no checkpoint" would have a program begin anew. */
+/* All ranks decide alike after an allocation failed on one of them (invariant C4),
+ * because their next steps are collective. And want of memory is an error, never an
+ * answer: "there is no checkpoint" would have a program begin anew. */
 /* ranks: 4 */
 #include <errno.h>
 

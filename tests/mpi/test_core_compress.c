@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compression on flush: which files, that whatever reads the dataset gets plain bytes,
- * and that damage, deaths and failing calls cost no more than without. */
+/* Compression on flush (invariant P18): which files, that every reader of the dataset
+ * gets plain bytes, and that damage, deaths and failing calls cost no more than
+ * without. */
 /* ranks: 4 */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How long datasets live: checkpoints and output, in cache and on the prefix; what
- * SCR_PREFIX_SIZE and the purges delete, and what they must not; records that are lost
- * or too new. */
+ * SCR_PREFIX_SIZE and the purges delete, and what they must not (invariant P9); records
+ * that are lost or too new. */
 /* ranks: 4 */
 #include "helper_fault.h"
 #include "helper_prefix.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run of another number of ranks left in cache: how long it stays there, that
- * output gets to the prefix, that it is found by name, and read anew where the copy on
- * the prefix turns out to be damaged. */
+/* Datasets in cache of a run with a different number of ranks (invariant P5): how long
+ * they stay there, that output gets to the prefix, that they are found by name, and
+ * read again if the copy on the prefix is damaged (invariant P10). */
 /* ranks: 4 */
 #include "helper_prefix.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A header that one rank writes and all read in a restart. */
+/* A header that one rank writes and all read in a restart (invariant C9). */
 /* ranks: 4 */
 #include "helper_prefix.h"
 

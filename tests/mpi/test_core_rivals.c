@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A node comes back with files of an older dataset that has the number of the newest
- * one: that costs no more than an empty node in its place. */
+ * one: that costs no more than an empty node in its place (invariant C14). */
 /* ranks: 4 */
 #include "helper_rivals.h"
 

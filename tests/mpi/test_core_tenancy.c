@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prefix directories that share a job and its nodes, and runs that share a prefix
- * directory. */
+/* Prefix directories that share a job and its nodes (invariant C13), and runs that
+ * share a prefix directory (invariant C7). */
 /* ranks: 4 */
 #include <errno.h>
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two thousand flipped bits, in application files, parity and headers, under every
  * scheme, one or several at a time: repaired bit for bit as long as the scheme carries
- * what they spoil, else refused alike by all ranks with nothing changed. No wrong byte
- * is ever taken for a good one, by the ranks or by the commands.
+ * the damage (invariant C3), else refused alike by all ranks with nothing changed. No
+ * wrong byte is ever taken for a good one, by the ranks or by the commands.
  *
  * TEST_SEED repeats a run. */
 /* ranks: 1 2 6 */

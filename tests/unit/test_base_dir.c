@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directories in places shared with strangers, listing, removal. */
+/* Directories in places that other users share (invariant D4), listing, removal. */
 #include "helper_tmp.h"
 
 #include <errno.h>

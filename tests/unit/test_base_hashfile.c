@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash files: the format byte by byte, and files that are replaced or updated under a
- * lock. */
+/* Hash files: the format byte by byte, with its checksum (invariant D2), and files that
+ * are replaced or updated under a lock. */
 #include "helper_tmp.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The redundancy file of an evicted dataset passes to the next one, and at no time can
- * it be taken for what it was. */
+/* The redundancy file of an evicted dataset passes to the next one, and at no time is
+ * it mistaken for the old one (invariant C5). */
 #include "helper_store.h"
 
 #include "store/cache.h"
