@@ -7,7 +7,7 @@
 
 enum scr_builtin { SCR_ARGS_RUN, SCR_ARGS_HELP, SCR_ARGS_VERSION };
 
-/* The rows every command has besides its own, ended by a NULL name. */
+/* The rows every command has in addition to its own, ended by a NULL name. */
 extern const struct scr_opt scr_builtin_opts[];
 
 /* Parses argv[1 … argc-1]. *builtin says whether help or the version was asked for; the

@@ -6,7 +6,7 @@
  * A flushed dataset has a summary; its files are checked against rank2file. A scavenged
  * one has in its scr.dataset.<id> directory the redundancy files of the caches, whose
  * headers say which files every rank wrote, and a <rank>.scrfilemap for each rank; the
- * application files lie at their destinations below the prefix. */
+ * application files are at their destinations below the prefix. */
 #ifndef SCR_TOOL_BUILD_H
 #define SCR_TOOL_BUILD_H
 
@@ -15,7 +15,7 @@
 #include "store/prefix.h"
 
 struct scr_build_report {
-    int rebuilt_ranks;             /* ranks of which something was rebuilt */
+    int rebuilt_ranks;             /* ranks with rebuilt files */
     int built;                     /* 1: rank2file and summary were written */
     uint64_t files;                /* application files checked */
     int newer;                     /* dataset that wrote over the files, 0: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What scr why, scr_have_restart and scr_inspect share: their options, and the
- * judgement over the caches in reach and the prefix directory. */
+/* Shared parts of scr why, scr_have_restart and scr_inspect: their options, and the
+ * states of datasets in the caches in reach and the prefix directory. */
 #ifndef SCR_TOOL_CANDIDATES_H
 #define SCR_TOOL_CANDIDATES_H
 
@@ -28,7 +28,7 @@ enum {
     [SCR_CAND_CRC] = { "crc", 0, NULL, "read every file and compare its CRC32" },      \
     [SCR_CAND_JSON] = { "json", 0, NULL, "print JSON" }
 
-/* Opens the prefix and judges. Free with scr_judgement_fini in any case. */
+/* Opens the prefix and finds the states. Free with scr_judgement_fini in any case. */
 int scr_candidates(struct scr_tool *t, const struct scr_args *a,
                    struct scr_judgement *j, struct scr_err *err);
 /* One object a candidate, as a JSON array; NULL: out of memory. */

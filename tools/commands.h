@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What scr_srun and its relatives are to start: a program; or, as with SCR 3.1, one
- * command for a run that begins anew and one for a run that continues from a
+ * command for a run from the beginning and one for a run that continues from a
  * checkpoint:
  *
  *     scr_srun -N4 -rc "./solver input" -rs "./solver --restart SCR_CKPT_NAME"
@@ -20,7 +20,7 @@ struct scr_commands {
     struct scr_strv options, anew, again;
 };
 
-/* Whether one of args may say so. */
+/* Whether one of args may be such an option. */
 int scr_commands_are(const char *const *args);
 /* SCR_E_ARG: a command is missing, or there is one too many. */
 int scr_commands_take(const struct scr_launcher *l, const char *const *args,
@@ -31,7 +31,7 @@ void scr_commands_line(const struct scr_commands *c, const char *ckpt,
 void scr_commands_free(struct scr_commands *c);
 
 /* Name of the checkpoint that a run on these nodes would continue from, as far as each
- * of them can tell, malloc'd; NULL: there is none. */
+ * of them knows, malloc'd; NULL: there is none. */
 int scr_commands_ckpt(const struct job *job, const struct scr_hostlist *nodes,
                       char **name, struct scr_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A failure drill: a program run on virtual nodes, struck at a chosen moment, and what
- * its phase file tells about it. cmd_drill.c decides what is run; this does it.
+/* A failure drill: a program run on virtual nodes, struck at a chosen moment, and its
+ * phase file. cmd_drill.c decides what is run; this does it.
  *
  *     struct drill_run run;
  *     scr_drill_run(t, &drill, &leg, &run, err);
@@ -15,7 +15,7 @@
 #include "cfg/desc.h"
 #include "tool.h"
 
-/* What all runs of a drill share. Strings are owned by the caller. */
+/* Shared data of all runs of a drill. Strings are owned by the caller. */
 struct drill {
     const char *mpirun;
     const char *const *program; /* NULL-terminated: program and its arguments */
@@ -35,7 +35,7 @@ struct drill_strike {
     int entry; /* 1: the first time */
 };
 
-/* What the lines "<phase> <dataset>" of a run say. */
+/* The lines "<phase> <dataset>" of a run. */
 struct drill_phases {
     int complete; /* newest dataset that was complete when the run ended, 0: none */
     int restart;  /* dataset the program read at its start, 0: none */

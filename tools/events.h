@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What commands write to the event log of t->prefix, if SCR_LOG_ENABLE and its
- * relatives say so. */
+/* Events that commands write to the event log of t->prefix, if SCR_LOG_ENABLE and its
+ * relatives are set. */
 #ifndef SCR_TOOL_EVENTS_H
 #define SCR_TOOL_EVENTS_H
 
@@ -15,8 +15,8 @@ int scr_tool_logs(const struct scr_params *prm);
  * time of now. Nothing if logging is off. */
 int scr_tool_event(const struct scr_tool *t, const struct scr_params *prm,
                    const struct scr_event *e, struct scr_err *err);
-/* The same beside the work of a command: a log that cannot be written stops nothing, it
- * is a warning, once. */
+/* The same in addition to the work of a command: a log that cannot be written stops
+ * nothing, it is a warning, once. */
 void scr_tool_event_try(struct scr_tool *t, const struct scr_params *prm,
                         const struct scr_event *e);
 /* NODE_FAIL for each of down from number `from` on, "<node>: <reason>" as its note;

@@ -8,8 +8,7 @@
 #include "store/prefix.h"
 
 struct scr_extract {
-    const char
-        *to; /* directory, made if need be; NULL: each beside where it is stored */
+    const char *to; /* directory, made if need be; NULL: each next to its stored file */
     struct scr_progress *progress; /* total is set here; may be NULL */
     FILE *progress_out;
 };

@@ -13,7 +13,7 @@
 struct scr_faults {
     char *first; /* malloc'd; NULL: none (or out of memory, see n) */
     size_t n;
-    size_t unknown;  /* of the n those that tell nothing about the files: I/O errors,
+    size_t unknown;  /* those of the n that say nothing about the files: I/O errors,
                         links that are not followed */
     size_t unsummed; /* files without a recorded CRC32: only their size was compared */
     int sizes_only;  /* set before a check: no file is read */

@@ -40,7 +40,7 @@ int scr_job_test_nodes(const struct job *job, const struct scr_hostlist *nodes,
                        double timeout_s, int use_free, struct scr_downs *down,
                        struct scr_err *err);
 
-/* How many nodes the next run needs, and in `from` who says so: SCR_MIN_NODES, asked
+/* How many nodes the next run needs, and in `from` the source: SCR_MIN_NODES, asked
  * (the launcher's options, 0: they do not say), the previous run, else all. */
 int scr_job_needs(const struct job *job, const struct scr_prefix *prefix, size_t asked,
                   size_t *need, const char **from, struct scr_err *err);

@@ -38,7 +38,7 @@ struct scr_candidate {
     int ranks;    /* that wrote it; 0: not known */
     char *name;   /* NULL: not known */
     enum scr_candidate_state state;
-    int arrived;  /* its files are there, and it is not entered yet */
+    int arrived;  /* its files exist, and it is not entered yet */
     int unplaced; /* the same, some not yet by their names (store/replacing.h) */
     char *why;    /* one line */
     int taken;

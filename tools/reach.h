@@ -26,11 +26,11 @@ int scr_tool_identity(const struct scr_tool *t, const struct scr_params *prm,
                       struct scr_identity *id, struct scr_err *err);
 
 /* given (may be NULL): the one control directory, as the user named it; it must be
- * there. Else those of the prefix directory that the configuration leads to and that
- * are there: of this node, and of every virtual node on it. None is success with n = 0.
- * The shared caches are those of
- * the configuration that are there. A cache that is not ours, or that others can write
- * to, is SCR_E_UNSAFE. prefix as in scr_tool_cfg. Free with scr_reach_fini in any case.
+ * there. Else those of the prefix directory that the configuration gives and that
+ * exist: of this node, and of every virtual node on it. None is success with n = 0. The
+ * shared caches are the existing ones of the configuration. A cache that is not ours,
+ * or that others can write to, is SCR_E_UNSAFE. prefix as in scr_tool_cfg. Free with
+ * scr_reach_fini in any case.
  */
 int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
                    struct scr_reach *out, struct scr_err *err);

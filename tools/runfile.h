@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who runs a program in a prefix directory: <prefix>/.scr/run.scr, a hash file with
+/* The command that runs a program in a prefix directory: <prefix>/.scr/run.scr, a hash
+ * file with
  *
  *     HOST <host>  PID <pid of scr_srun>  MANAGER <resource manager>  JOB <its id>
  *     OTHERS <list of other job steps>

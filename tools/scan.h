@@ -32,7 +32,7 @@ struct scr_scan {
 
     struct scr_rank2file files; /* what is known of them; ranks 0: not how many */
     struct scr_rank2file fresh; /* what is on its way into these */
-    scr_hash *dset;             /* dataset hash; empty if nothing told it */
+    scr_hash *dset;             /* dataset hash; empty if it is not known */
     char *trusted;          /* ranks whose files' CRCs the rebuild has just checked */
     struct scr_faults lost; /* sets beyond repair: of no matter if no file is missing */
     int rebuilt_ranks;
@@ -47,8 +47,8 @@ int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
  * dset. Sets beyond repair go to lost, ranks short of files to f. SCR_E_LOST: a
  * newer dataset wrote over the files, nothing was touched and nothing is filled. */
 int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err);
-/* Whether scr_scan_rebuild could make every rank whole from the redundancy files that
- * are there: 1 or 0. Changes nothing. with_crc 0: goes by sizes. */
+/* Whether scr_scan_rebuild could make every rank whole from the existing redundancy
+ * files: 1 or 0. Changes nothing. with_crc 0: compares sizes. */
 int scr_scan_can_rebuild(struct scr_scan *s, int with_crc);
 /* The same of one set. */
 int scr_scan_can_rebuild_set(const struct scr_scan *s, const struct scr_scan_set *set,

@@ -31,7 +31,7 @@ struct scr_scavenge {
     int64_t number;       /* ours, for scr_copy --for */
     int64_t created;      /* when the dataset was made; 0: not known */
     int ended;            /* as in the options */
-    atomic_int stop;      /* 1: what runs on nodes is to be ended */
+    atomic_int stop;      /* 1: processes on nodes must end */
     double timeout_s;     /* for a dataset */
     double end, deadline; /* scr_now_mono(): of all, of the dataset */
     int shared;           /* 1: there is a cache that all nodes share */
@@ -50,9 +50,9 @@ void scr_scavenge_close(struct scr_scavenge *s);
  * has been ended. Copies what is left of dataset id. dset describes it, for the index,
  * and says which is meant where nodes have files of several of this number; NULL: not
  * known. SCR_OK also if nodes or files are missing: whether the dataset is whole shows
- * when it is built. If it is not then, s->trouble tells why another try may help.
- * SCR_E_TAKEN: the index gives the id to another dataset. SCR_E_LOCKED: a run uses the
- * cache of a node. */
+ * when it is built. If it is not then, s->trouble has the reason why another try may
+ * help. SCR_E_TAKEN: the index gives the id to another dataset. SCR_E_LOCKED: a run
+ * uses the cache of a node. */
 int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
                          struct scr_err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A request to stop after the next checkpoint that holds for the runs of one scr_srun:
- * CheckpointsLeft of the halt file is 1 meanwhile, and CheckpointsLeftBefore, as long
- * as it is there, tells what it was (0: not set). t->prefix is open. */
+ * CheckpointsLeft of the halt file is 1 for that time, and CheckpointsLeftBefore, while
+ * it exists, has its previous value (0: not set). t->prefix is open. */
 #ifndef SCR_TOOL_STOP_H
 #define SCR_TOOL_STOP_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* clang-format off */
-/* What every command of the program scr shares: options, context, output, exit status.
+/* Shared parts of all commands of the program scr: options, context, output, exit
+ * status.
  *
  * To add a command "frob": write tools/cmd_frob.c with one object of this shape, add a
  * row to src/defs/commands.def, a man page doc/man1/scr_frob.1.md and a script

@@ -13,8 +13,8 @@ struct watch {
 
 /* The clock starts now. */
 void scr_watch_start(const struct scr_params *prm, struct watch *w);
-/* 1: nothing has changed for too long; *limit is the time that was allowed. What cannot
- * be read counts as no change. */
+/* 1: nothing has changed for too long; *limit is the time that was allowed. A state
+ * that cannot be read counts as no change. */
 int scr_watch_hangs(const struct scr_tool *t, struct watch *w, double *limit);
 
 #endif

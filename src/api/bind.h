@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What libraries for other languages need besides scr.h: calls that know the size of
- * the buffers they return text in, and that all return a code. They are exported,
- * except for libraries that are built and installed together with this one: no header
- * with them is installed, and they may change with every version.
+/* Calls that libraries for other languages need in addition to scr.h: calls that know
+ * the size of the buffers they return text in, and that all return a code. They are
+ * exported, except for libraries that are built and installed together with this one:
+ * no header with them is installed, and they may change with every version.
  *
  * size: bytes of the buffer, NUL included, at least 1. What does not fit is SCR_E_NAME,
  * on all ranks of a collective call if it does not fit on one of them; then nothing is
@@ -25,8 +25,8 @@ SCR_API int scr_bind_get_version(char *version, size_t size);
 
 /* Before MPI opens a file together, for a program that does not come by MPI_File_open
  * of C. Collective over comm. 1 on all its ranks: the file must not be opened, the
- * program is to be given *file and *code; 0: it is opened. comm, *file: handles of
- * Fortran. */
+ * program must get *file and *code; 0: it is opened. comm, *file: handles of Fortran.
+ * */
 SCR_API int scr_bind_open_file(int comm, const char *name, int *file, int *code);
 
 #endif

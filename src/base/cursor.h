@@ -53,7 +53,7 @@ const char *scr_cursor_key(struct scr_cursor *c);
 /* The key of a hash of one element, and takes the hash whole; NULL if it has another
  * number of elements. It is borrowed from the bytes. */
 const char *scr_cursor_val(struct scr_cursor *c);
-/* Takes the hash that begins here, and forgets it. */
+/* Takes the hash that begins here, and skips it. */
 void scr_cursor_skip(struct scr_cursor *c);
 /* Takes it into h, which is empty. */
 void scr_cursor_hash(struct scr_cursor *c, scr_hash *h);

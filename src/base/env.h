@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every layer below the MPI line needs besides its arguments. Borrowed everywhere.
+/* The environment of every layer below the MPI line, in addition to its arguments.
+ * Borrowed everywhere.
  */
 #ifndef SCR_BASE_ENV_H
 #define SCR_BASE_ENV_H

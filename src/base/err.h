@@ -69,8 +69,8 @@ static inline int scr_first(int rc, int next)
 
 void scr_err_clear(struct scr_err *err);
 
-/* 1 for codes that tell of this run or this moment (no memory, no room, a call that
- * failed), 0 for those that tell of what is there: only these may cost data. */
+/* 1 for transient errors (no memory, no room, a call that failed), 0 for errors of the
+ * data themselves: only these may cost data. */
 int scr_err_may_pass(int code);
 
 /* "input/output error"; for unknown codes "unknown error". */

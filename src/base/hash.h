@@ -40,7 +40,7 @@ int scr_hash_ok(const scr_hash *h); /* 1 unless an insertion was lost in it or b
  * the value stored, borrowed. */
 scr_hash *scr_hash_set(scr_hash *h, const char *key, scr_hash *value);
 scr_hash *scr_hash_get(const scr_hash *h, const char *key);
-/* Removes key and its tree; 1 if it was there. */
+/* Removes key and its tree; 1 if it existed. */
 int scr_hash_unset(scr_hash *h, const char *key);
 void scr_hash_unset_all(scr_hash *h);
 /* Takes the value of key out of h without freeing it (NULL if absent); the caller owns
@@ -128,7 +128,7 @@ int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
 /* As a tree, two spaces a level after indent; an element whose hash is one empty key
  * prints as "key = value". Control characters are escaped as \xHH. */
 void scr_hash_fprint(FILE *out, const scr_hash *h, int indent);
-/* The same, but each key and value on a line of its own. */
+/* The same, but each key and value on its own line. */
 void scr_hash_fprint_tree(FILE *out, const scr_hash *h, int indent);
 
 #endif

@@ -21,7 +21,7 @@ int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
  * fails makes s bad. */
 void scr_frame_begin(struct scr_str *s);
 void scr_frame_end(struct scr_str *s);
-/* What tells a hash file from those that were or will be at its path. */
+/* Distinguishes a hash file from earlier and later ones at its path. */
 struct scr_frame_id {
     uint64_t size;
     uint32_t crc; /* of all before it */
@@ -31,7 +31,7 @@ struct scr_frame_id {
 int scr_frame_write(const struct scr_sys *sys, const char *path, struct scr_str *s,
                     enum scr_durability how, struct scr_frame_id *id,
                     struct scr_err *err);
-/* Of a file in memory; 0: it has no CRC, and nothing tells it apart. */
+/* Of a file in memory; 0: it has no CRC, and cannot be distinguished. */
 int scr_frame_identify(const void *buf, size_t n, struct scr_frame_id *id);
 /* 1 if path is that file: a few bytes are read. */
 int scr_frame_is_at(const struct scr_sys *sys, const char *path,

@@ -61,7 +61,7 @@ struct scr_replace {
     mode_t mode;
     enum scr_durability how;
 };
-/* Replaces path atomically: a temporary ".<base>.<pid>.<n>.tmp" of its own in the same
+/* Replaces path atomically: its own temporary ".<base>.<pid>.<n>.tmp" in the same
  * directory (O_EXCL, so any number of processes may replace one path at once, the last
  * one wins), write, [fsync], rename, [fsync directory]. On error path keeps its old
  * content and the temporary is gone; only when the very last step, the sync of the
@@ -78,8 +78,8 @@ int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf
 /* Size and kind. Absent: SCR_E_NOENT. Follows no symbolic link. */
 int scr_file_stat(const struct scr_sys *sys, const char *path, struct stat *st,
                   struct scr_err *err);
-/* 0: there is nothing at path; 1: there is, if only a symbolic link, or it cannot be
- * told, as where a file stands for a directory of the path. */
+/* 0: there is nothing at path; 1: there is, if only a symbolic link, or it is not
+ * known, for example because a component of the path is a file. */
 int scr_file_is_there(const struct scr_sys *sys, const char *path);
 /* Removes a file; an absent one is success. */
 int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A lock between processes, held on a file of its own beside what it guards. Released
- * by the kernel when the holder dies. */
+/* A lock between processes, held on a separate file next to the file it guards.
+ * Released by the kernel when the holder dies. */
 #ifndef SCR_BASE_LOCK_H
 #define SCR_BASE_LOCK_H
 
@@ -22,12 +22,12 @@ struct scr_lock {
 /* Waits up to timeout_ms for an exclusive lock on path (created if absent, as the
  * umask lets it, and never removed); SCR_E_LOCKED when the time is over, naming the pid
  * that holds it where known. timeout_ms 0 tries once. The lock belongs to this acquire
- * and not to the process: acquiring it a second time in the same process waits like
- * anybody else; children made by fork share it. */
+ * and not to the process: acquiring it a second time in the same process waits like any
+ * other process; children made by fork share it. */
 int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
                      struct scr_lock *lock, struct scr_err *err);
 /* The same for one of the locks that a file has, by its key. Holders of different keys
- * do not exclude each other; path is not locked as a whole besides. */
+ * do not exclude each other; path must not also be locked as a whole. */
 int scr_lock_acquire_key(const struct scr_sys *sys, const char *path, uint64_t key,
                          int timeout_ms, struct scr_lock *lock, struct scr_err *err);
 /* A shared lock: any number may hold it at once, and none while an exclusive one is
@@ -59,12 +59,12 @@ struct scr_lock_holder {
     struct timespec beat;     /* its last sign of life */
 };
 
-/* Who holds the lock on path, without waiting and without holding the lock for
- * longer than that takes. No file: no holder. */
+/* The holder of the lock on path, without waiting; the lock is held only during the
+ * check. No file: no holder. */
 int scr_lock_look(const struct scr_sys *sys, const char *path,
                   struct scr_lock_holder *who, struct scr_err *err);
-/* Who holds the lock of a key; note may be that of another key's holder, as 64 lines
- * serve all keys. */
+/* The holder of the lock of a key; note may be that of another key's holder, as 64
+ * lines serve all keys. */
 int scr_lock_look_key(const struct scr_sys *sys, const char *path, uint64_t key,
                       struct scr_lock_holder *who, struct scr_err *err);
 

@@ -15,8 +15,8 @@ struct scr_proc_spec {
     const char *out_path;    /* stdout to this file (truncated); NULL: inherited */
     const char *err_path;    /* stderr to this file; equal to out_path: both to it */
     int out_fd, err_fd;      /* > 2: a descriptor in place of a file; 0: none */
-    int new_group;   /* 1: a process group of its own, for scr_proc_kill_group */
-    int new_session; /* 1: a session of its own: no terminal, a new group */
+    int new_group;           /* 1: its own process group, for scr_proc_kill_group */
+    int new_session;         /* 1: its own session: no terminal, a new group */
 };
 
 /* Starts the program; a program that cannot be executed is SCR_E_NOENT/SCR_E_IO here,
@@ -33,8 +33,8 @@ int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err)
 int scr_proc_kill_group(pid_t pid, int signo, struct scr_err *err);
 /* Signal to one process; one that is gone is success. */
 int scr_proc_kill(pid_t pid, int signo, struct scr_err *err);
-/* For a process that outlives who started it: what it inherited besides stdout and
- * stderr is closed, stdin is empty. Nothing of its own may be open yet. */
+/* For a process that outlives its parent: inherited descriptors except stdout and
+ * stderr are closed, stdin is empty. It must not have opened any file yet. */
 void scr_proc_detach(void);
 /* Whole run with stdout captured (malloc'd, NUL-terminated; NULL pointer: inherited).
  * When the time is over the program (with new_group, its group) gets SIGTERM, two

@@ -29,7 +29,7 @@ char *scr_source_name(const char *name);
  * the origin if it is an alias. */
 int scr_source_set(scr_hash *source, const char *given, const char *value,
                    const char *origin, struct scr_err *err);
-/* VALUE of a simple name, NULL if not set; *origin (may be NULL) beside it. */
+/* VALUE of a simple name, NULL if not set; *origin (may be NULL) is its origin. */
 const char *scr_source_get(const scr_hash *source, const char *name,
                            const char **origin);
 

@@ -45,7 +45,7 @@ struct scr_older {
 struct scr_routed {
     struct scr_item item; /* name: where it goes, below the prefix */
     const char *path;     /* to write to */
-    int waits; /* that lies beside a file it is to replace (store/replacing.h) */
+    int waits;            /* next to a file that it replaces (store/replacing.h) */
 };
 
 /* The dataset between Start_output and Complete_output. */
@@ -64,7 +64,7 @@ struct scr_output {
     int bypass;             /* files are written to the prefix; the rest is for that */
     scr_hash *dset;         /* as the index has it */
     struct scr_table made;  /* directories of routed files; */
-    struct scr_table parts; /* those made beside files to be replaced */
+    struct scr_table parts; /* those made next to files to replace */
     struct scr_publish publish;
     int unplaced;            /* those files stay for the next start */
     struct scr_older *older; /* those it may replace files of */
@@ -95,15 +95,15 @@ struct scr_restart_file {
 struct scr_restart {
     int id; /* 0: none */
     char *name;
-    struct scr_table by_dest, by_name; /* of struct scr_readable: this rank's files, and
-                                          what it has asked for besides */
+    /* of struct scr_readable: this rank's files, and others it has asked for */
+    struct scr_table by_dest, by_name;
     scr_filemap *near;       /* what this node has in cache; NULL: not needed so far */
     int in_place;            /* those paths are on the prefix */
     struct scr_plains plain; /* compressed ones this rank unpacked there */
-    /* of another number of ranks (regroup.c): it is read where it is in the prefix
-       directory, by_dest and by_name get what was asked for */
+    /* of a different number of ranks (regroup.c): it is read in place in the prefix
+     * directory, by_dest and by_name get the files asked for */
     int is_foreign;
-    struct scr_rank2file share; /* part of its list, which this rank tells of */
+    struct scr_rank2file share; /* part of its list, which this rank reports */
     struct scr_catalog catalog; /* all its files on the prefix */
     struct scr_table bases;     /* of struct scr_base */
     int has_bases;
@@ -113,7 +113,7 @@ struct scr_restart {
     int nlist;
 };
 
-/* Checkpoints of another number of ranks (ranks.c). */
+/* Checkpoints of a different number of ranks (ranks.c). */
 struct scr_ranks {
     int asked;  /* this rank has called SCR_Restart_ranks before SCR_Have_restart */
     int known;  /* SCR_Have_restart was called: what is offered is settled */
@@ -139,8 +139,8 @@ struct scr_lost {
 enum scr_cache_state {
     SCR_CACHE_READY,   /* whole */
     SCR_CACHE_LOST,    /* not restored or not deleted: goes when room is needed */
-    SCR_CACHE_KEPT,    /* not restored for what may pass: stays for the next start */
-    SCR_CACHE_FOREIGN, /* of another number of ranks: kept for those */
+    SCR_CACHE_KEPT,    /* not restored because of a transient error: retained */
+    SCR_CACHE_FOREIGN, /* of a different number of ranks: kept for those */
     SCR_CACHE_GONE
 };
 
@@ -153,7 +153,7 @@ struct scr_held {
     int line;   /* of descs.red, as it was when it was written */
     int losses; /* that each of its sets survives */
     int turn;   /* in which it leaves when room is made (room.c) */
-    int failed; /* its asynchronous flush, which is to be started again */
+    int failed; /* its asynchronous flush, which must be started again */
     int mend;   /* after its files in cache are rebuilt */
     int stays;  /* why it stayed when room was made last (room.c), 0: it did not */
     int told;   /* that was said before, in this run */
@@ -257,7 +257,7 @@ struct scr_ctx {
     int wanted_taken;  /* SCR_CURRENT was applied, and nothing was written since */
     char *gone_before; /* what current.scr had for the job before that, or NULL */
     struct scr_lost lost;
-    int ask_again;  /* the next Have_restart looks for the newest checkpoint anew */
+    int ask_again;  /* the next Have_restart searches the newest checkpoint again */
     int flush_owed; /* a periodic flush failed and is not tried again: the next
                        checkpoint is flushed */
     int from_id;    /* dataset this run went on from, 0: none */
@@ -283,11 +283,11 @@ void scr_ctx_clear(struct scr_ctx *ctx);
  * SCR_E_DISABLED: SCR_ENABLE=0. After that, as after an error, scr_ctx_turn_off. */
 int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err);
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err);
-/* What the run leaves unsaved if it ends without scr_finalize_all, as the end of a
+/* The datasets left unsaved if the run ends without scr_finalize_all, as the end of a
  * sentence; malloc'd, NULL: no memory. Local, for rank 0. */
 char *scr_ctx_unsaved(const struct scr_ctx *ctx);
-/* SCR_Config: *reply is malloc'd or NULL. comm: who calls, before scr_init_all; ignored
- * after. */
+/* SCR_Config: *reply is malloc'd or NULL. comm: the calling ranks, before scr_init_all;
+ * ignored after. */
 int scr_config_all(struct scr_ctx *ctx, MPI_Comm comm, const char *text, char **reply,
                    struct scr_err *err);
 
@@ -313,7 +313,7 @@ void scr_topo_fini(struct scr_ctx *ctx);
 /* Takes the job's lock of the prefix directory, which is open. SCR_E_TAKEN: another run
  * has it, and continues. Local, of rank 0. */
 int scr_tenancy_take_prefix(struct scr_ctx *ctx, struct scr_err *err);
-/* Takes the directory of this node in that store, which is there. SCR_E_TAKEN: another
+/* Takes the existing directory of this node in that store. SCR_E_TAKEN: another
  * run has it, and continues. *gone = 1: it was removed in that moment. Local. */
 int scr_tenancy_take(struct scr_ctx *ctx, int store, int *gone, struct scr_err *err);
 void scr_tenancy_leave(struct scr_ctx *ctx);
@@ -365,7 +365,7 @@ int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err);
 int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset,
                          struct scr_err *err);
 /* Where dest is written, malloc'd; directories are made. That is its path under the
- * prefix, or, *waits, a path beside it if an older dataset has a file there. All ranks
+ * prefix, or, *waits, a path next to it if an older dataset has a file there. All ranks
  * are given the same, unless the older dataset or its file is removed meanwhile:
  * scr_bypass_complete_all and scr_check_open_all find that. Local. */
 int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path, int *waits,
@@ -376,7 +376,7 @@ void scr_bypass_fini(struct scr_output *out);
 int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
 /* SCR_E_MISMATCH: ranks were given two paths for the file. */
 int scr_bypass_refuse_paths(const char *name, struct scr_err *err);
-/* Gives up the open dataset, listed as incomplete: files beside those they were to
+/* Abandons the open dataset, listed as incomplete: files next to those they should
  * replace are removed, unless only their renames are left to be done. */
 void scr_bypass_abandon_all(struct scr_ctx *ctx);
 /* Whether a restart reads dataset id in the prefix directory: because it is configured
@@ -397,14 +397,14 @@ int scr_spread_shared_all(struct scr_ctx *ctx, const struct scr_table *shared, i
  */
 int scr_shared_place(struct scr_ctx *ctx, const char *dest, char **path,
                      struct scr_err *err);
-/* Moves the files that are this rank's to its directory, forgets the others. Local. */
+/* Moves the files that are this rank's to its directory, drops the others. Local. */
 int scr_shared_take_files(struct scr_ctx *ctx, struct scr_err *err);
 /* When all ranks have done that: removes the directory they were in. */
 void scr_shared_tidy(struct scr_ctx *ctx);
-/* Writes this rank's entry of id beside the files. Local. */
+/* Writes this rank's entry of id to the directory of the files. Local. */
 int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id,
                     struct scr_err *err);
-/* Adds the entry of a rank, as it lies there, to map; 0: it cannot be read. Local. */
+/* Adds the stored entry of a rank to map; 0: it cannot be read. Local. */
 int scr_shared_read(const struct scr_ctx *ctx, const char *cache, int id, int rank,
                     scr_filemap *map);
 /* At a start: every rank learns from there what is its own. rc: of this rank until now;
@@ -461,8 +461,8 @@ int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Makes this rank's directories of dataset id; *dset_dir is malloc'd. Local. */
 int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_local,
                    char **dset_dir, struct scr_err *err);
-/* A map that an entry is missing in for lack of memory would not be written ever after:
- * takes what is on disk instead, except for dataset `gone` (0: for all of it). Local.
+/* Reloads the filemap from disk after a failed allocation left it incomplete, except
+ * for dataset `gone` (0: all of it). Local.
  */
 int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err);
 /* Removes what of them is empty. */
@@ -470,8 +470,9 @@ void scr_cache_prune_all(struct scr_ctx *ctx, int id);
 /* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. If
  * that fails it is LOST, or, short of memory, has no state if it had none before. */
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Whether this rank can delete what it has of it: to be agreed on, so that none begins
- * where another cannot. What cannot even be tried for lack of room can. Local. */
+/* Whether this rank can delete its part of it: all ranks must agree, so that none
+ * begins if another cannot. 1 also if the check itself fails because of missing room.
+ * Local. */
 int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Deletes a dataset to make room: output that has not reached the prefix is flushed
  * first, and stays if that fails (invariant P7). */
@@ -497,18 +498,18 @@ int scr_cache_purge_all(struct scr_ctx *ctx, const struct scr_ids *ids,
 /* Known before room is made for one more dataset. The same on all ranks. */
 struct scr_room {
     int neighbours; /* other prefix directories have datasets in its store */
-    int narrow;     /* beside all that is there it has no room somewhere */
+    int narrow;     /* no room on some node in addition to all datasets there */
 };
-/* What of it this rank sees. need: scr_space_need_all. Local. */
+/* The part of it that this rank sees. need: scr_space_need_all. Local. */
 void scr_room_look(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                    uint64_t need, struct scr_room *room);
 /* 1 if it matters how much room there is: SCR_CACHE_SIZE is automatic. */
 int scr_room_is_measured(const struct scr_ctx *ctx, const struct scr_reddesc *red);
 /* Makes room for one more checkpoint of red in its store, the last thing before it is
  * written (invariant C10). Those leave first that a newer one covers, which survives as
- * many losses. One of another number of ranks counts as soon as a newer one is as safe
- * as it is (invariant P5). Output that cannot be flushed stays, with a warning, and
- * does not count (invariant P7); SCR_E_FULL if there is no room beside it. */
+ * many losses. One of a different number of ranks counts once a newer one is as safe
+ * (invariant P5). Output that cannot be flushed stays, with a warning, and does not
+ * count (invariant P7); SCR_E_FULL if there is no room for both. */
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         const struct scr_room *room, struct scr_err *err);
 /* The same for a checkpoint that was being fetched and found no room. */
@@ -516,7 +517,7 @@ int scr_cache_evict_for_fetch_all(struct scr_ctx *ctx, const struct scr_reddesc 
                                   struct scr_err *err);
 /* When one of red is complete and protected: where SCR_CACHE_SIZE is automatic, what it
  * covers leaves. A failure is reported, and retried before the next is written.
- * may_go: a dataset of which it was agreed that all ranks can delete it. */
+ * may_go: a dataset that, as agreed, all ranks can delete. */
 void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                           int may_go);
 /* The first that is going to leave then; 0: none. */
@@ -528,16 +529,16 @@ uint64_t scr_space_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *r
                           int id);
 /* Bytes there is room for in that cache, as scr_room_at says. Local. */
 uint64_t scr_space_left(const struct scr_ctx *ctx, const struct scr_reddesc *red);
-/* Whether the store of red has room, on every node, for the next checkpoint beside all
- * that lies there: as much as this run's newest checkpoint in cache would take with
- * red. 1, or 0 with what is short where in *why, the same on all ranks. Without a
- * checkpoint to go by it is 1. */
+/* Whether the store of red has room, on every node, for the next checkpoint in addition
+ * to all files there: as much as this run's newest checkpoint in cache would take with
+ * red. 1, or 0 with what is short where in *why, the same on all ranks. Without such a
+ * checkpoint it is 1. */
 int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                            struct scr_err *why);
-/* The same in two steps, of which the first may ride along with other sums: this rank's
- * part, where it is known without communication (else 0); then the bytes that this
- * rank's node needs, or, of a store the nodes share, all of them: sum is that of all
- * ranks' parts. 0: nothing to go by. */
+/* The same in two steps. The first may be combined with other sums: this rank's part,
+ * where it is known without communication (else 0); then the bytes that this rank's
+ * node needs, or, of a store the nodes share, all of them: sum is that of all ranks'
+ * parts. 0: no such checkpoint. */
 uint64_t scr_space_part(const struct scr_ctx *ctx, const struct scr_reddesc *red);
 uint64_t scr_space_need_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                             uint64_t sum);
@@ -545,9 +546,9 @@ uint64_t scr_space_need_all(const struct scr_ctx *ctx, const struct scr_reddesc 
 /* Remembers how large the newest checkpoint in cache is, which may be about to leave.
  * Local. */
 void scr_space_note(struct scr_ctx *ctx);
-/* Bytes that the devices of this node need for the next checkpoint, as the last that
- * was noted, or one that failed since, tells; in a run without one a little more than
- * guess on each node, which the lowest rank there passes, others 0. */
+/* Bytes that the devices of this node need for the next checkpoint, from the last one
+ * recorded, or one that failed since; in a run without one a little more than guess on
+ * each node, which the lowest rank there passes, others 0. */
 uint64_t scr_space_of_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                                uint64_t guess);
 /* Bytes that they lack of dataset id, of total bytes. */
@@ -568,7 +569,7 @@ int scr_neighbours_leave_all(const struct scr_ctx *ctx, const struct scr_reddesc
                              int id, uint64_t total, int all);
 
 /* --- flush (flushctl.c) --- */
-/* Also one of another number of ranks, which stays in cache as it is. */
+/* Also one of a different number of ranks, which stays unchanged in cache. */
 int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* A file that is damaged or gone in cache is rebuilt, and the flush tried once more. */
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
@@ -595,7 +596,7 @@ int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
  * and stays. */
 void scr_flush_left_all(struct scr_ctx *ctx);
 /* Outputs not yet flushed, then (if newest) the newest checkpoint in cache; the first
- * error, except for those of another number of ranks. */
+ * error, except for datasets of a different number of ranks. */
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
 /* Notes id's locations (SCR_LOC_*) in the flush file, or that it is gone: on rank 0,
  * while the others continue. A failure is a warning. Local. */
@@ -607,7 +608,7 @@ void scr_lost_output_look_all(struct scr_ctx *ctx);
 /* 1: a checkpoint before it is loaded and is CURRENT. Else nothing has changed: there
  * is none to go back to, or it cannot be had, which is reported. */
 int scr_lost_output_go_back_all(struct scr_ctx *ctx);
-/* What the run restarts from is settled: the flush file forgets the lost output. */
+/* The restart is chosen: removes the lost output from the flush file. */
 void scr_lost_output_settle_all(struct scr_ctx *ctx);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
  * other jobs those of long ago. On rank 0; a failure is a warning. Local. */
@@ -681,7 +682,7 @@ void scr_flee_ids_all(struct scr_ctx *ctx);
 /* Dataset id into the cache, protected there; or, if it is one to be read in place
  * (bypass.c), as the checkpoint to restart from. */
 int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* The same; one that another number of ranks wrote is opened where it lies instead:
+/* The same; one that a different number of ranks wrote is opened in place instead:
  * ctx->restart is loaded then. */
 int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The current or newest complete checkpoint with an id above `above` (which may be the
@@ -692,9 +693,9 @@ int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err
  * above that, or if the index cannot be read: scr_fetch_newest_all says why. */
 int scr_prefix_is_newer_all(struct scr_ctx *ctx, int above);
 /* The newest checkpoint on the prefix below ctx->tried_below that is not complete, but
- * of which all files are there as its list records them, becomes complete
- * (unfinished.c, invariant P25); *id = 0: none, also where the newest could not be
- * checked or recorded, which is reported. */
+ * has all files as its list records them, becomes complete (unfinished.c, invariant
+ * P25); *id = 0: none, also where the newest could not be checked or recorded, which is
+ * reported. */
 int scr_unfinished_enter_all(struct scr_ctx *ctx, int *id, struct scr_err *err);
 /* 1 if an index lists checkpoints that it might be. Local. */
 int scr_unfinished_any(const struct scr_index *index);
@@ -706,14 +707,14 @@ int scr_restart_is_passed_over(int rc);
 /* Loads this one, from cache, else (unless SCR_FETCH=0) from the prefix. */
 int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* At the end of a start: goes to SCR_CURRENT if it is given, flushes the checkpoint in
- * cache if SCR_FLUSH_ON_RESTART says so, and loads the one to restart from. */
+ * cache if SCR_FLUSH_ON_RESTART is set, and loads the one to restart from. */
 int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err);
 int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
                          struct scr_err *err);
 int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err);
 int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
-/* Completes a restart that the program has left open, and says so: what it read counts
- * as good, as it continues. call: the call it made. */
+/* Completes a restart that the program has left open, with a warning: the data it read
+ * count as good, because it continues. call: the call it made. */
 void scr_restart_close_all(struct scr_ctx *ctx, const char *call);
 /* There is none; r is as new, and empty. */
 void scr_restart_fini(struct scr_restart *r);
@@ -743,7 +744,7 @@ void scr_restart_read_there(struct scr_ctx *ctx, int id);
 int scr_others_find(struct scr_ctx *ctx, const char *dest, struct scr_err *err);
 int scr_others_find_base(struct scr_ctx *ctx, const char *base, struct scr_err *err);
 
-/* --- who is offered what another number of ranks wrote (ranks.c) --- */
+/* --- which programs get checkpoints of a different number of ranks (ranks.c) --- */
 /* SCR_OK if the program has asked for it, else SCR_E_RANKS. why: which numbers. */
 int scr_ranks_check(const struct scr_ctx *ctx, const struct scr_err *why,
                     struct scr_err *err);
@@ -754,13 +755,13 @@ int scr_ranks_ask_all(struct scr_ctx *ctx);
 /* Tells of what was passed over, once. */
 void scr_ranks_tell(struct scr_ctx *ctx);
 
-/* --- another number of ranks (regroup.c) --- */
+/* --- a different number of ranks (regroup.c) --- */
 /* How many ranks wrote dataset id, which is in cache. */
 int scr_regroup_ranks_all(const struct scr_ctx *ctx, int id);
 /* Loads dataset id from the prefix, to be read in place; nothing is changed there. */
 int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Newest checkpoint of another number of ranks in cache with an id below `below` (0:
- * any), except for those that this run has gone back behind; 0: none. */
+/* Newest checkpoint of a different number of ranks in cache with an id below `below`
+ * (0: any), except for those that this run has gone back behind; 0: none. */
 int scr_regroup_newest_all(struct scr_ctx *ctx, int below);
 /* Loads one that is in cache: it is opened on the prefix, where it is copied first if
  * it is not there, by these ranks for those that wrote it. The cache stays as it is. */
@@ -789,11 +790,11 @@ int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name,
 
 /* --- policy (policy.c) --- */
 int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
-/* What the parameters and this rank's clock say. Local. */
+/* The answer by the parameters and this rank's clock. Local. */
 int scr_is_time_for_ckpt(const struct scr_ctx *ctx);
 int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
 /* Halt file at Init: sets ctx->halt and says why; asked again when the run begins, it
- * forgets what an earlier allocation left there. Local, for rank 0. */
+ * drops entries of an earlier allocation. Local, for rank 0. */
 int scr_halt_look(struct scr_ctx *ctx, int begins, struct scr_err *err);
 /* After a successful checkpoint: counts it, sets ctx->halt if a condition is due. */
 int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err);
@@ -806,8 +807,8 @@ int scr_halt_reason_all(struct scr_ctx *ctx, const char *reason, struct scr_err 
 /* --- management (manage.c) --- */
 /* Makes the named checkpoint the one to restart from: loads it, notes it in the index,
  * drops newer datasets from cache (outputs are flushed first), counts on from it. who:
- * what asked, for messages. What cannot be loaded costs nothing; *tried is then its id
- * and no checkpoint is loaded. *tried = 0: nothing was begun. */
+ * the caller, for messages. A dataset that cannot be loaded costs nothing; *tried is
+ * then its id and no checkpoint is loaded. *tried = 0: nothing was begun. */
 int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *tried,
                   struct scr_err *err);
 /* The three calls of scr.h. A name that no dataset has is reported and changes nothing.
@@ -830,9 +831,9 @@ void scr_prefix_purge_all(struct scr_ctx *ctx);
 
 /* --- leftovers of killed flushes (leftovers.c) --- */
 /* At a start: removes the temporary files of flushes that were killed, of this job or
- * another, and files of datasets that bypassed the cache beside those they were to
- * replace. A dataset of which they only lacked their names gets complete. What fails is
- * a warning, and tried again at the next start. */
+ * another, and files of datasets that bypassed the cache next to those they should
+ * replace. A dataset that only lacked the renames becomes complete. A failure is a
+ * warning, and retried at the next start. */
 void scr_leftovers_sweep_all(struct scr_ctx *ctx);
 
 /* --- events (event.c): rank 0 appends to <prefix>/.scr/log if SCR_LOG_ENABLE is set
@@ -842,8 +843,8 @@ void scr_event_note(struct scr_ctx *ctx, struct scr_event e);
  * .dset = id). Members left out (0, NULL) are not recorded. */
 #define SCR_EVENT(ctx, ...) scr_event_note(ctx, (struct scr_event){ __VA_ARGS__ })
 
-/* --- phases (phase.c): SCR_PHASE_FILE and SCR_PHASE_DELAY, for drills. Waits there if
- * <SCR_PHASE_FILE>.hold says so --- */
+/* --- phases (phase.c): SCR_PHASE_FILE and SCR_PHASE_DELAY, for drills. Waits there as
+ * <SCR_PHASE_FILE>.hold demands --- */
 void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id);
 
 /* Rank 0's edit of a state file, agreed. edit as in base/hashfile.h. */

@@ -29,9 +29,9 @@ int scr_rivals_settle_all(struct scr_ctx *ctx, int id, struct scr_rivals *r,
 /* Of a dataset that as many ranks wrote as there are now: what more ranks had begun
  * under its number goes. Local. */
 int scr_rivals_drop_begun(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* After the restore, which ended with rc: removes what is aside (that of a different
- * number of ranks stays), or puts it back. What cannot be put back stays aside, named,
- * and the next start chooses among all again. */
+/* After the restore, which ended with rc: removes the parts aside (those of a different
+ * number of ranks stay), or puts them back. Parts that cannot be put back stay aside,
+ * named, and the next start chooses among all again. */
 void scr_rivals_end_all(struct scr_ctx *ctx, int id, int rc,
                         const struct scr_rivals *r);
 

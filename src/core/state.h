@@ -44,7 +44,7 @@ enum scr_call {
 /* SCR_OK, or an error that names what is wrong and the call that should come first. */
 int scr_state_check(enum scr_state state, enum scr_call call, struct scr_err *err);
 
-/* 1 if the call that led to the state has told why others are refused in it. */
+/* 1 if the call that led to the state has printed why others are refused in it. */
 int scr_state_is_told(enum scr_state state);
 
 /* 1 if SCR does not run although SCR_Init was called. */

@@ -33,13 +33,13 @@ int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *
  * are borrowed from the bytes. Where these are no hash c is bad. */
 int scr_dataset_take(struct scr_cursor *c, struct scr_dataset *out,
                      struct scr_err *err);
-/* 1 if both, of one id, tell of one dataset: two jobs on one prefix count alike, and
- * may begin in the same microsecond. What one of them does not tell says nothing. */
+/* 1 if both, of one id, describe one dataset: two jobs on one prefix count alike, and
+ * may begin in the same microsecond. A key that one of them lacks is not compared. */
 int scr_dataset_is_same(const struct scr_dataset *a, const struct scr_dataset *b);
 /* The same, and both record when they were made, or neither does. */
 int scr_dataset_is_alike(const struct scr_dataset *a, const struct scr_dataset *b);
 
-/* One of several datasets of one number, parts of which are in cache. */
+/* One of several datasets of one number with parts in cache. */
 struct scr_rival {
     int64_t created;
     int ranks; /* that wrote it */
@@ -49,10 +49,9 @@ struct scr_rival {
         SCR_RIVAL_WHOLE  /* it is whole, or can be rebuilt */
     } state;
 };
-/* The one to continue with: of those that can be rebuilt the newest, else the newest of
- * which that cannot be told; NULL: there is none. ranks, unless 0, is how many ranks
- * ask: a rival of a different number is never chosen, and none is if the newest is
- * such. */
+/* The one to continue with: the newest that can be rebuilt, else the newest for which
+ * that is not known; NULL: there is none. ranks, unless 0, is how many ranks ask: a
+ * rival of a different number is never chosen, and none is if the newest is such. */
 const struct scr_rival *scr_rival_choose(const struct scr_rival *rival, size_t n,
                                          int ranks);
 

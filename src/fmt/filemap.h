@@ -9,11 +9,11 @@
  *                                        then, while another dataset has their number
  *
  * and in memory an entry for each (dataset, rank), in ascending order, with a table of
- * its files. An entry stays when its last file is removed. Calls see what is aside only
- * where they say so. Setters make the entry they need; where memory runs out what they
- * were to enter is missing and scr_filemap_ok says 0: such a map is never written.
- * Lists are malloc'd and ascending; list calls return SCR_OK or SCR_E_NOMEM. Every call
- * takes NULL for an empty map. */
+ * its files. An entry stays when its last file is removed. Calls see parts aside only
+ * if their comment says so. Setters make the entry they need; where memory runs out
+ * what they were to enter is missing and scr_filemap_ok says 0: such a map is never
+ * written. Lists are malloc'd and ascending; list calls return SCR_OK or SCR_E_NOMEM.
+ * Every call takes NULL for an empty map. */
 #ifndef SCR_FMT_FILEMAP_H
 #define SCR_FMT_FILEMAP_H
 
@@ -25,8 +25,8 @@
 struct scr_file {
     struct scr_item item; /* name: the path */
     int has_meta;
-    uint64_t found; /* bytes it was found to have, in what ranks tell each other
-                       (par/holdings.h); 0 in a map that is written */
+    uint64_t found; /* bytes found, in lists that ranks exchange (par/holdings.h); 0 in
+                     * a map that is written */
     scr_meta meta;
 };
 
@@ -62,7 +62,7 @@ int scr_filemap_ok(const scr_filemap *map);
  * or SCR_E_NOMEM. */
 int scr_filemap_merge(scr_filemap *dst, const scr_filemap *src);
 /* The same of a map that is not needed any more: entries that dst has not are moved,
- * not copied. All that can be done with src after that is to delete it. */
+ * not copied. After that src can only be deleted. */
 int scr_filemap_take(scr_filemap *dst, scr_filemap *src);
 
 /* --- entries --- */
@@ -79,7 +79,7 @@ struct scr_entry *scr_filemap_next(const scr_filemap *map, const struct scr_entr
 struct scr_entry *scr_filemap_add_rank(scr_filemap *map, int dset, int rank);
 void scr_filemap_remove_dataset(scr_filemap *map, int dset); /* aside, too */
 void scr_filemap_remove_rank_by_dataset(scr_filemap *map, int dset, int rank);
-/* All of a rank, aside too, as a map of its own, removed from this one; empty if the
+/* All of a rank, aside too, as a separate map, removed from this one; empty if the
  * rank is not there. NULL: out of memory, and nothing was removed. */
 scr_filemap *scr_filemap_extract_rank(scr_filemap *map, int rank);
 /* Adds an entry to to, or what from has more of it. SCR_OK or SCR_E_NOMEM. */
@@ -87,13 +87,13 @@ int scr_filemap_copy_entry(scr_filemap *to, const scr_filemap *from, int dset,
                            int rank);
 /* Adds what from has more than to, which is an entry of the same rank and dataset. */
 int scr_entry_merge(struct scr_entry *to, const struct scr_entry *from);
-/* Takes from from, whole, what is recorded there besides files and not in to; *changed
+/* Takes from `from`, whole, the records other than files that `to` lacks; *changed
  * becomes 1 if that was something. SCR_OK or SCR_E_NOMEM. */
 int scr_entry_adopt(struct scr_entry *to, const struct scr_entry *from, int *changed);
 /* Forgets all that is recorded of an entry but its files. */
 void scr_filemap_forget(scr_filemap *map, int dset, int rank);
-/* Gives each file of an entry the name that the rule makes of its own, malloc'd; files
- * of one name become one. SCR_OK or SCR_E_NOMEM; then nothing has changed. */
+/* Gives each file of an entry the name that the rule derives from its name, malloc'd;
+ * files of one name become one. SCR_OK or SCR_E_NOMEM; then nothing has changed. */
 typedef char *(*scr_name_rule)(const void *arg, const char *name);
 int scr_filemap_rename_files(scr_filemap *map, int dset, int rank, scr_name_rule rule,
                              const void *arg);
@@ -140,8 +140,8 @@ int scr_filemap_set_aside(scr_filemap *to, int64_t created, const scr_filemap *f
                           int dset, int rank);
 /* Drops an entry that is aside. */
 void scr_filemap_drop_aside(scr_filemap *map, int64_t created, int dset, int rank);
-/* The entries of one dataset that was made then, aside or not, with those that do not
- * say: a map of its own; NULL: out of memory. */
+/* The entries of one dataset that was made then, aside or not, with those without a
+ * time: a separate map; NULL: out of memory. */
 scr_filemap *scr_filemap_only(const scr_filemap *map, int dset, int64_t created);
 /* The times of creation of what is aside, malloc'd. */
 int scr_filemap_list_aside(const scr_filemap *map, int *n, int64_t **created);
@@ -177,7 +177,7 @@ void scr_filemap_pack(struct scr_str *s, const scr_filemap *map);
  * empty or has a ".." component (relative names are allowed). */
 int scr_filemap_unpack(const void *buf, size_t n, scr_filemap *map,
                        struct scr_err *err);
-/* Files of their own; node-local ones need no sync. */
+/* Their own files; node-local ones need no sync. */
 int scr_filemap_write(const struct scr_sys *sys, const char *path,
                       const scr_filemap *map, enum scr_durability how,
                       struct scr_err *err);

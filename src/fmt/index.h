@@ -6,9 +6,9 @@
  *   DSET/<id>/{DSET/{dataset}, COMPLETE=0|1, FLUSHED=<ts>, FETCHED/<ts>…, FAILED/<ts>…,
  *              DELETING, OWN=<path>}
  *
- * In memory an array of entries by id. What of an entry is not known here is kept as it
- * was found, as are unknown keys beside DSET. NAME says again what DSET says, and is
- * written anew: of several datasets of one name it leads to the newest.
+ * In memory an array of entries by id. Unknown parts of an entry are kept unchanged, as
+ * are unknown keys next to DSET. NAME repeats what DSET says, and is rewritten: of
+ * several datasets of one name it leads to the newest.
  *
  *     struct scr_index index = SCR_INDEX_INIT;
  *     rc = scr_index_unpack(&index, file, n, &err);
@@ -58,7 +58,7 @@ struct scr_index {
                                         not edited */
 };
 
-/* An index that several read, each one by a scr_index of its own. */
+/* An index that several read, each one by its own scr_index. */
 struct scr_index_shared {
     atomic_int users; /* the last one frees it */
     struct scr_index x;
@@ -90,10 +90,10 @@ void scr_index_pack(struct scr_str *s, const struct scr_index *x);
 /* Adds or replaces dataset (by ID) with COMPLETE and FLUSHED=when; complete clears
  * FAILED. SCR_E_ARG: not a dataset; SCR_E_NOMEM. */
 int scr_index_add(struct scr_index *x, const scr_hash *dset, int complete, time_t when);
-/* The same, but FAILED stays: what was repaired is not what was written anew. */
+/* As above, but FAILED stays: a repaired dataset is not one that was written again. */
 int scr_index_mend(struct scr_index *x, const scr_hash *dset, int complete,
                    time_t when);
-/* 1 if it was there; drops CURRENT if it leads to it. */
+/* 1 if it existed; drops CURRENT if it leads to it. */
 int scr_index_remove(struct scr_index *x, int id);
 /* Removes every dataset with a larger id: 1 if there was one. */
 int scr_index_drop_after(struct scr_index *x, int id);
@@ -109,8 +109,8 @@ void scr_index_mark_fetched(struct scr_index *x, int id, time_t when);
 void scr_index_mark_failed(struct scr_index *x, int id, time_t when);
 void scr_index_clear_failed(struct scr_index *x, int id);
 void scr_index_mark_incomplete(struct scr_index *x, int id);
-/* Incomplete from now on, and to be deleted: DELETING says so until the dataset is
- * removed or added anew. */
+/* Incomplete from now on, and marked for deletion: DELETING stays until the dataset is
+ * removed or added again. */
 void scr_index_mark_doomed(struct scr_index *x, int id);
 /* A flush is over: adds the dataset as complete, and advances CURRENT. */
 int scr_index_arrive(struct scr_index *x, const scr_hash *dset, time_t when);

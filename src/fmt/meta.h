@@ -2,7 +2,7 @@
 /* Meta data of one file (developer's manual section 5). On disk a hash with the keys
  * FILE ORIG PATH NAME TYPE ASKED SHARED COMPLETE SIZE CRC DSET RANK RANKS MODE UID GID
  * {A,C,M}TIME_{SECS,NSECS}; in memory a struct. Its texts are in the arena of its
- * owner: where memory ran out that arena says so, and the text is not recorded.
+ * owner: where memory ran out the arena records that, and the text is not recorded.
  *
  * Setters replace and do nothing for NULL; get_* return SCR_OK and set *out if the
  * field is recorded, else SCR_E_NOENT, also for NULL. */
@@ -35,7 +35,7 @@ enum scr_meta_number {
     SCR_META_MODE,
     SCR_META_UID,
     SCR_META_GID,
-    SCR_META_ATIME, /* seconds; the nanoseconds stand beside */
+    SCR_META_ATIME, /* seconds; the nanoseconds are separate */
     SCR_META_CTIME,
     SCR_META_MTIME,
     SCR_META_NUMBERS
@@ -53,12 +53,12 @@ typedef struct scr_meta {
     const char *text[SCR_META_TEXTS]; /* NULL: not recorded */
 } scr_meta;
 
-/* One with an arena of its own; NULL: out of memory. */
+/* One with its own arena; NULL: out of memory. */
 scr_meta *scr_meta_new(void);
 void scr_meta_delete(scr_meta *m);
-/* dst becomes equal to src, with texts of its own; src NULL: nothing is recorded. */
+/* dst becomes equal to src, with its own texts; src NULL: nothing is recorded. */
 void scr_meta_copy(scr_meta *dst, const scr_meta *src);
-/* What dst has not recorded is taken from src; what both have, but differently, is not
+/* Values that dst lacks are taken from src; what both have, but differently, is not
  * recorded any more. */
 void scr_meta_merge(scr_meta *dst, const scr_meta *src);
 

@@ -5,7 +5,7 @@
  * of a part is the root's name + FILE; w is the first world rank in it. A root with
  * LEVEL=0 is itself a part. OFFSET: byte of the part file its hash starts at, always 0.
  * Without ASKED, SHARED and ZSTD this is byte for byte what the existing SCR 3.x
- * writes. COMPLETE=0 beside them: the file is not whole.
+ * writes. with COMPLETE=0 the file is not whole.
  *
  * In memory an entry for each rank, ascending, with a table of its files:
  *

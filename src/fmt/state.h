@@ -94,7 +94,7 @@ int scr_nodes_set(scr_hash *h, int nodes);
 /* NULL: none. Borrowed. */
 const char *scr_gone_to_name(const scr_hash *h, const char *job_id);
 int scr_gone_to_is(const scr_hash *h, const char *job_id, const char *name);
-/* Older jobs than the last 16 are forgotten. */
+/* Only the last 16 jobs are kept. */
 int scr_gone_to_set(scr_hash *h, const char *job_id, const char *name);
 void scr_gone_to_forget(scr_hash *h, const char *job_id);
 
@@ -103,7 +103,7 @@ void scr_gone_to_forget(scr_hash *h, const char *job_id);
  * scr.dataset.<id>, and the part goes under RANK2FILE. --- */
 int scr_summary_set(scr_hash *h, const scr_hash *dset, int complete);
 /* *dset is borrowed from h; *files (empty) gets the part in the summary: of 0 ranks if
- * there is none, as it has files of its own. */
+ * there is none, because it has its own files. */
 int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset,
                     struct scr_rank2file *files, struct scr_err *err);
 

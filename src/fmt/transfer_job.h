@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a transfer file says besides the developer's manual: whose files they are, so
- * that the transfer process can record on the prefix what has arrived
- * (store/arrival.h), and tell the library how it ended.
+/* Keys of a transfer file beyond those of the developer's manual: the owners of the
+ * files, so that the transfer process can record arrived files on the prefix
+ * (store/arrival.h), and report the result to the library.
  *
  *   DSET/<id>/{PREFIX=<path>, STAMP=<n>, NODE=<n>, WIDTH=<n>, CROWD=<n>,
  *              BW=<float>, PERCENT=<float>,
@@ -9,7 +9,7 @@
  *   FILES/<source path>/{DSET=<id>, RANK=<r>, CRC, MODE, UID, GID, {A,C,M}TIME_*}
  *
  * BW and PERCENT are as at the top, where they are for files without a dataset, and for
- * datasets without any of their own.
+ * datasets without their own limits.
  *
  * One attempt to copy a dataset has one STAMP: setting another one drops what is there
  * of the dataset. A rank that has a CODE has ended. Pure edits of a hash. */
@@ -56,7 +56,7 @@ int scr_transfer_has_ended(const scr_hash *h, int id, uint64_t stamp, int rank,
 /* Nothing if that attempt, or the rank, is not listed. */
 void scr_transfer_end_rank(scr_hash *h, int id, uint64_t stamp, int rank, int code,
                            const char *text);
-/* Asks the transfer process to let go of a rank (-1: all of them) of dataset id (-1: of
+/* Asks the transfer process to release a rank (-1: all of them) of dataset id (-1: of
  * all), unless it has ended. 1 if there was any. */
 int scr_transfer_cancel(scr_hash *h, int id, int rank);
 int scr_transfer_is_cancelled(const scr_hash *h, int id, int rank);

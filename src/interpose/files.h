@@ -19,16 +19,16 @@ struct scr_ip_use {
 };
 
 /* The program opens path with these flags of open(2). 1: it is to open use->place and
- * then to call scr_ip_opened. A file that is to be written anew, or changed, is staged:
- * the program writes to node-local storage, with what was in the file if it does not
- * truncate it. A file is read where this process has it. */
+ * then to call scr_ip_opened. A file that the program writes or changes is staged: the
+ * program writes to node-local storage, on a copy of the file if it does not truncate
+ * it. A file is read where this process has it. */
 int scr_ip_open(const char *path, int flags, struct scr_ip_use *use);
 /* 0: path can be of no checkpoint. A cheap first look, without the lock, that many of
  * the others begin with. */
 int scr_ip_is_candidate(const char *path);
 /* fd: what came of it, < 0: the open failed. 1: fd is not to be used; the open fails if
- * use->error is set (what is staged already stays), else the file cannot be staged and
- * is to be opened where the program wanted it. */
+ * use->error is set (files staged already stay), else the file cannot be staged and
+ * must be opened where the program wanted it. */
 int scr_ip_opened(struct scr_ip_use *use, int fd);
 
 /* The program is about to close fd: the file it was writing, NULL if none of ours.
@@ -43,8 +43,8 @@ void scr_ip_duplicated(int from, int to);
 void scr_ip_expose(const char *path);
 /* 1: a file called path forms a checkpoint. */
 int scr_ip_forms_checkpoint(const char *path);
-/* The path of what is called path below a directory that is open, malloc'd; NULL: that
- * cannot be told. */
+/* The path of what is called path below a directory that is open, malloc'd; NULL: it is
+ * not known. */
 char *scr_ip_below(int dir, const char *path);
 
 /* Where this process has the file called path, malloc'd; NULL: where path says. */
@@ -59,13 +59,13 @@ int scr_ip_copy_fd(int from, int to, const char *name, struct scr_err *err);
 
 /* --- for meet.c; these need the lock --- */
 
-/* A file of a checkpoint that lies at place, of which this process learns at a restart.
+/* A file of a checkpoint at place, which this process learns of at a restart.
  */
 int scr_ip_adopt(const char *path, const char *place, struct scr_err *err);
 /* Puts a staged file where the program wanted it, also while it is open. Reports
- * a failure; the file is kept beside the stage then, and the line says where. */
+ * a failure; the file is then kept next to the stage, and the line says where. */
 void scr_ip_leave(struct scr_ip_file *f);
-/* A second name for what lies at from, or a copy where that cannot be. */
+/* A second name for the file at from, or a copy where a link is impossible. */
 int scr_ip_link(const char *from, const char *to, struct scr_err *err);
 /* A new name in the stage, malloc'd; NULL: out of memory. */
 char *scr_ip_stage_name(void);

@@ -6,8 +6,8 @@
 
 #include "interpose/ip.h"
 
-/* 1, and told: the program uses an MPI whose handles are not those of the one this was
- * built with. May be asked before MPI_Init. */
+/* 1, with a line: the program uses an MPI whose handles are not those of the one this
+ * was built with. May be asked before MPI_Init. */
 int scr_ip_is_foreign(void);
 
 /* After MPI_Init: collective. Starts SCR and hands out what it restarts from, if

@@ -22,7 +22,7 @@ struct scr_ip_patterns {
     size_t n;
 };
 
-/* prefix: absolute and normal; an absolute pattern must lie below it. SCR_E_CONFIG
+/* prefix: absolute and normal; an absolute pattern must be below it. SCR_E_CONFIG
  * names the pattern that cannot be used; p is empty then. */
 int scr_ip_patterns_init(struct scr_ip_patterns *p, const char *text,
                          const char *prefix, struct scr_err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What wrappers of calls on files share. Each leaves errno as the real call would. */
+/* Shared parts of the wrappers of calls on files. Each leaves errno as the real call
+ * would. */
 #ifndef SCR_INTERPOSE_WRAP_H
 #define SCR_INTERPOSE_WRAP_H
 
@@ -19,8 +20,8 @@ typedef int scr_ip_open_fn(const char *, int, ...);
 /* open(2) as the program sees it. */
 int scr_ip_open_any(scr_ip_open_fn *real, const char *path, int flags, mode_t mode);
 
-/* What path means below a directory that is open, or path itself; NULL: that cannot be
- * told. *made is to be freed. */
+/* The meaning of path below an open directory, or path itself; NULL: it is not known.
+ * The caller frees *made. */
 const char *scr_ip_path_at(int dir, const char *path, char **made);
 /* The same, but NULL also for what can be of no checkpoint. */
 const char *scr_ip_candidate_at(int dir, const char *path, char **made);

@@ -46,8 +46,8 @@ int scr_comm_is_block(const struct scr_comm *part, const struct scr_comm *whole)
 int scr_comm_split_str_all(const struct scr_comm *c, int rc, const char *text,
                            struct scr_comm *out, struct scr_err *err);
 
-/* The same, to be agreed on: the code is that of the part *out, which is there, and to
- * be freed, also after an error that is not of MPI. */
+/* As above, without the agreement: the code is that of this rank's part *out, which
+ * exists and must be freed also after an error, unless MPI failed. */
 int scr_comm_part_str_all(const struct scr_comm *c, int rc, const char *text,
                           struct scr_comm *out, struct scr_err *err);
 
@@ -58,12 +58,12 @@ int scr_comm_split_hash_all(const struct scr_comm *c, int rc, uint32_t hash,
 
 /* The code of the lowest rank that failed, on every rank, with that rank's text and
  * number (in c; err->rank is kept if that rank had set it already) in err; SCR_OK
- * everywhere if no rank failed. Ranks whose error may pass (scr_err_may_pass) come
- * before the others, of whose errors it may be the cause. Costs one allreduce when all
- * is well. */
+ * everywhere if no rank failed. Ranks with a transient error (scr_err_may_pass) come
+ * before the others, because it may be the cause of their errors. Costs one allreduce
+ * when all is well. */
 int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err);
 
-/* The same with what the ranks have to say besides, all in one reduction. */
+/* The same with further data of the ranks, all in one reduction. */
 enum { SCR_VOTE_LEAST = 10, SCR_VOTE_SUMS = 4 };
 struct scr_vote {
     int64_t least[SCR_VOTE_LEAST]; /* becomes the least of all; the largest is the least
@@ -163,8 +163,8 @@ int scr_parcel_text(struct scr_parcels *p, int rank, const char *text,
                     struct scr_err *err);
 int scr_parcel_printf(struct scr_parcels *p, int rank, struct scr_err *err,
                       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* for (SCR_TEXTS(t, bytes)): each text of a struct scr_str. What follows the last NUL
- * is no text. */
+/* for (SCR_TEXTS(t, bytes)): each text of a struct scr_str. Bytes after the last NUL
+ * are no text. */
 const char *scr_texts_next(const struct scr_str *bytes, const char *after);
 #define SCR_TEXTS(t, bytes)                                                            \
     const char *t = scr_texts_next(bytes, NULL);                                       \

@@ -42,7 +42,7 @@ struct scr_moving {
        came from; may be NULL. */
     int *released;
     /* Set, on all ranks: 1 if every rank's filemap has its own files, in place, and
-       no other rank's, so that nothing was to be done or looked at; may be NULL. */
+       no other rank's, so that no file had to be moved or checked; may be NULL. */
     int *whole;
 };
 
@@ -63,9 +63,9 @@ struct scr_moving {
  *
  * Another number of ranks: SCR_E_RANKS on all, before anything is touched. Entries of
  * two datasets with this number (their CREATED differ): SCR_E_CORRUPT, before anything
- * is touched. Files that are missing, unreadable or damaged are no error here, a
- * warning says so: restore decides. rc: what this rank found before; if any rank's is
- * an error all leave with that. */
+ * is touched. Files that are missing, unreadable or damaged are a warning here and no
+ * error: restore decides. rc: what this rank found before; if any rank's is an error
+ * all leave with that. */
 int scr_distribute_all(const struct scr_moving *m, int id, const char *dset_dir, int rc,
                        int *stayed, struct scr_err *err);
 

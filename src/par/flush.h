@@ -64,10 +64,10 @@ struct scr_published {
     const char *waits;          /* where it waits; NULL: it is in its place */
 };
 /* When this rank's files are whole and synced: the list of files, the directories
- * (fsynced) and steps 4 and 5. Files that wait beside their places
- * (store/replacing.h) are renamed before, and older datasets that list one of the paths
- * of this dataset lose their mark of completeness first; where this fails after
- * replacing.scr was written, that stays.
+ * (fsynced) and steps 4 and 5. Files that wait next to their places (store/replacing.h)
+ * are renamed before, and older datasets that list one of the paths of this dataset
+ * lose their mark of completeness first; where this fails after replacing.scr was
+ * written, that stays.
  *
  * file[0…n): those that belong to this rank. Of o the width counts. As above otherwise.
  */
@@ -88,9 +88,9 @@ struct scr_fetch_to {
  * writes that.
  * Rank 0 reads summary.scr and the rank2file root; parts are read by as many ranks as
  * there are parts and scattered. Sizes and CRCs are verified where recorded.
- * SCR_E_RANKS: written by another number of ranks (nothing copied, nothing to be
- * marked failed); SCR_E_CORRUPT, _MISSING, _IO: do not use this dataset; the map then
- * names what may be in cache. *dset (an empty hash; here and below NULL, for lack of
+ * SCR_E_RANKS: written by a different number of ranks (nothing copied, and the caller
+ * marks nothing as failed); SCR_E_CORRUPT, _MISSING, _IO: do not use this dataset; map
+ * then names what may be in cache. *dset (an empty hash; here and below NULL, for lack of
  * memory, is SCR_E_NOMEM on all ranks) gets the dataset hash; *bytes: of all ranks. */
 int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
                   const struct scr_fetch_to *to, scr_hash *dset, uint64_t *bytes,
@@ -105,16 +105,16 @@ int scr_fetch_in_place_all(const struct scr_prefix_dset *at,
 
 /* A dataset of any number of ranks, to be read where it lies: *dset (an empty hash)
  * gets the dataset hash, share (empty) the files of the ranks that are this one modulo
- * the size of world; share->ranks is how many wrote it. That they are there, and of the
- * size recorded, is looked at; their CRCs are not. SCR_E_CORRUPT, _MISSING, _IO: do not
+ * the size of world; share->ranks is how many wrote it. It checks that they exist with
+ * the recorded size, but not their CRCs. SCR_E_CORRUPT, _MISSING, _IO: do not
  * use this dataset. */
 int scr_fetch_look_all(const struct scr_prefix_dset *at, scr_hash *dset,
                        struct scr_rank2file *share, struct scr_err *err);
 
 /* Where file `dest` (relative to the prefix) of this rank goes in cache: its base
- * name, or a numbered sub-directory "<n>/<base>" when taken (taken(arg, rel) says so).
+ * name, or a numbered sub-directory "<n>/<base>" when taken (taken(arg, rel) is 1).
  * Names that are a number, or one of our temporaries, always go into a sub-directory:
- * what lies beside the sub-directories is never called like one. malloc'd path
+ * no file next to the sub-directories has the name of one. malloc'd path
  * relative to rank.<r>. */
 char *scr_cache_name(const char *dest, int (*taken)(void *arg, const char *rel),
                      void *arg);

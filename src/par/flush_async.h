@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flush while the application continues. What a complete dataset needs besides its
- * files is put on the prefix before the first of them is copied (store/arrival.h), so
+/* Flush while the application continues. Everything a complete dataset needs, except
+ * its files, is put on the prefix before the first file is copied (store/arrival.h), so
  * that the dataset is completed by whichever process comes last, without MPI and
  * without a call of the application.
  *
@@ -52,8 +52,8 @@ struct scr_take_back {
     int for_good;           /* it leaves the cache: its plan goes, too */
 };
 /* Removes what a flush of a dataset that failed, or was cancelled, has landed: files
- * that its records name and that have not changed since. The records stay. Nothing goes
- * where the dataset is complete or all of its files are there, and no file that another
+ * that its records name and that have not changed since. The records stay. Nothing is
+ * removed if the dataset is complete or has all its files, and no file that another
  * dataset of the index lists (invariant P28). No process may be copying it. SCR_OK,
  * too, where nothing had landed; agreed. */
 int scr_flush_take_back_all(const struct scr_take_back *t, struct scr_err *err);

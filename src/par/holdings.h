@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this rank holds of one dataset while its files are handed to their owners:
- * which files exist on this node, for whom, how good they are, and where ours shall
- * be.
+/* The files of one dataset that this rank holds while they are moved to their owners:
+ * which files exist on this node, for which rank, how good they are, and the final
+ * places of our files.
  *
  * A file is known by its place below the dataset directory, its rel:
  * "rank.<owner>/<name>" or ".scr/<redundancy file>". */
@@ -33,15 +33,15 @@ struct scr_holdings {
 int scr_holdings_init(struct scr_holdings *h, struct scr_err *err);
 void scr_holdings_fini(struct scr_holdings *h);
 
-/* 1 if map has nothing of dataset id but what rank me wrote, with its descriptors, and
- * every file is known and named where it shall be, in dset_dir, which is there: if so
- * on all ranks there is nothing to hand to anybody. Whether the files are good, or
- * there at all, is for restore to find. */
+/* 1 if map has only files of dataset id that rank me wrote, with its descriptors, and
+ * every file is known and named at its final place, in dset_dir, which exists. If so on
+ * all ranks, no file has to move. Whether the files are good, or there at all, is for
+ * restore to find. */
 int scr_holdings_are_whole(const struct scr_env *env, const scr_filemap *map, int id,
                            int me, const char *dset_dir);
 
-/* Looks at every file the map names: fills held, and offers with what each owner is to
- * be told (par/told.h): its entry, with the files that are intact, each with the bytes
+/* Looks at every file the map names: fills held, and offers with the list for each
+ * owner (par/told.h): its entry, with the files that are intact, each with the bytes
  * found and what is recorded of it. A file is intact if it is a regular file of the
  * size recorded, or of any size if none is. Remains of interrupted transfers are
  * removed. */
@@ -50,7 +50,7 @@ int scr_holdings_inspect(struct scr_holdings *h, struct scr_parcels *offers,
 
 /* Where our file rel shall be; borrowed, NULL: out of memory. */
 const char *scr_holdings_target(struct scr_holdings *h, const char *rel);
-/* The path to take owner's rel from: in place if it is there; NULL: none. */
+/* The path to take owner's rel from: in place if it exists; NULL: none. */
 const char *scr_holdings_path(struct scr_holdings *h, int owner, const char *rel);
 
 /* Names the targets of our files rels (its names), and tmp, in the filemap on disk and
@@ -60,11 +60,11 @@ int scr_holdings_announce(struct scr_holdings *h, const struct scr_table *rels,
 /* Enters our file rel, now in place. */
 int scr_holdings_enter(struct scr_holdings *h, const char *rel, const scr_meta *meta,
                        struct scr_err *err);
-/* Removes owner's rel, which is safe elsewhere, wherever we have it but keep (may be
- * NULL). What cannot be removed stays named; a warning says so. */
+/* Removes owner's rel, which is safe elsewhere, at all our places except keep (may be
+ * NULL). A file that cannot be removed stays named; with a warning. */
 void scr_holdings_release(struct scr_holdings *h, int owner, const char *rel,
                           const char *keep);
-/* Last: forgets what is named but gone, prunes directories. */
+/* Last: removes entries of missing files, prunes directories. */
 int scr_holdings_sweep(struct scr_holdings *h, struct scr_err *err);
 /* Writes the filemap if it changed. */
 int scr_holdings_store(struct scr_holdings *h, struct scr_err *err);

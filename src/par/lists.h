@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the datasets in the prefix directory list, looked at by all ranks together: each
- * part of a list is read by one rank, and each path is looked after by one, its keeper.
- * Programs may write every checkpoint to the same paths: whose a file is tell the lists
- * (store/paths.h is the same for a single process). */
+/* The lists of the datasets in the prefix directory, checked by all ranks together: one
+ * rank reads each part of a list, and one rank, its keeper, checks each path. Programs
+ * may write every checkpoint to the same paths: the lists show the owner of a file
+ * (store/paths.h does this for a single process). */
 #ifndef SCR_PAR_LISTS_H
 #define SCR_PAR_LISTS_H
 

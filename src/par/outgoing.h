@@ -29,12 +29,12 @@ struct scr_out_dest {
     int is_packed; /* only if it is compressed */
 };
 
-/* What an earlier flush of the dataset has told. */
+/* Results that an earlier flush of the dataset has reported. */
 struct scr_past {
     int *node; /* that have records; the same on all ranks */
     size_t n;
     uint64_t stamp; /* of its plan; 0: it does not say */
-    int has_plan;   /* rank 0 has found one, or cannot tell */
+    int has_plan;   /* rank 0 has found one, or does not know */
     int believed;   /* the index has the dataset, as one that is not complete */
 };
 
@@ -85,12 +85,12 @@ int scr_outgoing_is_in_place(const struct scr_outgoing *f,
 int scr_outgoing_forget(const struct scr_outgoing *f, struct scr_err *err);
 /* The index entry, incomplete, and the dataset's directory without a summary. f->older
  * gets the datasets that list one of the destinations, whatever their names: they stay
- * complete until scr_demote (store/demote.h). The plans of pending ones are given up.
+ * complete until scr_demote (store/demote.h). The plans of pending ones are cancelled.
  * Marks the flush as under way (store/flushing.h), until scr_outgoing_fini.
  * SCR_E_NEWER, and nothing is changed, if a complete one of them is newer and has not
  * failed (invariants P15, P16).
- * SCR_E_VERSION, nothing is changed: files are to be replaced, and those of a complete
- * dataset cannot be told, as only a newer version can read its list. */
+ * SCR_E_VERSION, nothing is changed: files must be replaced, and the files of a
+ * complete dataset are not known, because only a newer version can read its list. */
 int scr_outgoing_begin_all(struct scr_outgoing *f, int rc, struct scr_err *err);
 /* Before it is known whether a destination exists: where none does, none of those that
  * are complete now lists one. Rank 0's, local. */
@@ -103,7 +103,7 @@ int scr_outgoing_look_again_all(struct scr_outgoing *f, int rc, struct scr_err *
 /* All files wait for their names: f->older, after a last look, are complete no more.
  * SCR_E_CANCELLED: nor is this dataset wanted any more, it is being deleted. */
 int scr_outgoing_demote_all(struct scr_outgoing *f, int rc, struct scr_err *err);
-/* Rank 0: everything is there. Summary, then the index, unless the dataset is being
+/* Rank 0: all parts exist. Summary, then the index, unless the dataset is being
  * deleted; then what it replaced goes (store/replaced.h). dset: as they are to have it.
  */
 int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,

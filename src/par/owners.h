@@ -4,10 +4,9 @@
  *
  * Most programs put the rank's number into the names of its files. If for all ranks it
  * is the same number of the path (the last one, say), two ranks cannot have the same
- * path, and one reduction of a few hundred bytes proves it. So it does if, besides
- * those, one rank has files that name no rank. Only otherwise paths are exchanged:
- * those that name no rank or another one, each with the one rank that is responsible
- * for it.
+ * path, and one reduction of a few hundred bytes proves it. The same holds if one rank
+ * in addition has files that name no rank. Only otherwise paths are exchanged: those
+ * that name no rank or another one, each with the one rank that is responsible for it.
  */
 #ifndef SCR_PAR_OWNERS_H
 #define SCR_PAR_OWNERS_H
@@ -36,8 +35,8 @@ struct scr_owners {
                                  it */
     int any;                  /* out: some rank got some */
 };
-/* rc, what this rank found before, is in the reduction, too: if any rank's is an error
- * all leave with that of the lowest, its text in err, and nothing is found. Agreed. */
+/* rc, an earlier result of this rank, is in the reduction, too: if any rank's is an
+ * error, all leave with that of the lowest, its text in err, and nothing is found. Agreed. */
 int scr_owners_find_all(const struct scr_comm *world, struct scr_owners *q, int rc,
                         struct scr_err *err);
 

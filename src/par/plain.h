@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of a dataset in the prefix directory, some of which may be compressed, for
- * programs that read them there. A compressed file that a program reads is unpacked
- * into the dataset's own directory, <prefix>/.scr/scr.dataset.<id>/plain/<path>, where
- * it goes with the dataset if it is not removed before. All local. */
+/* Files of a dataset in the prefix directory, possibly compressed, for programs that
+ * read them there. A compressed file that a program reads is unpacked into the
+ * dataset's own directory, <prefix>/.scr/scr.dataset.<id>/plain/<path>, where it goes
+ * with the dataset if it is not removed before. All local. */
 #ifndef SCR_PAR_PLAIN_H
 #define SCR_PAR_PLAIN_H
 

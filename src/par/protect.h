@@ -14,15 +14,15 @@ struct scr_protect {
     size_t mpi_buf; /* SCR_MPI_BUF_SIZE */
     int crc;        /* SCR_CRC_ON_COPY */
     int whole;      /* restore: each rank's files are where they were, as far as
-                       scr_distribute_all can tell: they are read before anybody looks
-                       for what may be lost */
+                     * scr_distribute_all knows: they are read before a search for lost
+                     * files */
 };
 
 /* A dataset to be protected, and what came of it. */
 struct scr_protection {
     const struct scr_set *set;
     enum scr_scheme
-        scheme; /* and k as configured; weakened per set as scr_geom_weaken */
+        scheme; /* and k as configured; reduced per set as by scr_geom_weaken */
     int k;      /* says */
     int id;
     const char *dset_dir;
@@ -45,20 +45,20 @@ int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int r
                     struct scr_err *err);
 
 struct scr_restore_report {
-    int rebuilt_ranks; /* world-wide: ranks of which something was rebuilt */
+    int rebuilt_ranks; /* world-wide: ranks with rebuilt files */
     int lost_files;    /* world-wide: files found absent or damaged */
     uint64_t bytes;    /* rebuilt bytes, world-wide */
     int intact;        /* every rank had everything, and map is as it was */
 };
 
 /* After distribution: dset_dir is this rank's dataset directory (created), map what it
- * holds there (maybe nothing). Finds the sets (from headers; the others tell ranks
- * without one), verifies size and CRC of every application and redundancy file,
- * rebuilds what is lost, verifies again. Of a whole dataset the sets are not looked for
+ * holds there (maybe nothing). Finds the sets (from headers; the others send it to
+ * ranks without one), verifies size and CRC of every application and redundancy file,
+ * rebuilds lost files, verifies again. Of a whole dataset the sets are not looked for
  * unless a file turns out to be damaged. Collective over world. On success map holds on
  * every rank the complete entry (FILES, METAs, DSETDESC, REDDESC). SCR_E_LOST on all
- * ranks with the ranks at fault when beyond tolerance; SCR_E_RANKS when the dataset was
- * written by another number of ranks (nothing touched then). Nothing that exists is
+ * ranks with the ranks at fault when beyond tolerance; SCR_E_RANKS when a
+ * different number of ranks wrote the dataset (nothing touched then). Nothing that exists is
  * deleted in either case. */
 int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
                     scr_filemap *map, struct scr_restore_report *rep,

@@ -19,9 +19,9 @@ struct scr_prefix_dset {
 /* Bytes of packed hash after which a new part begins. */
 enum { SCR_RANK2FILE_PART = 1 << 20 };
 
-/* mine: the files of this rank; or, for a dataset that another number of ranks wrote
- * (mine->ranks), of each of those that this rank stands for (each is stood for by one
- * rank), also of those without files. rc: what this rank found before; if any rank's is
+/* mine: the files of this rank; or, for a dataset that a different number of ranks
+ * wrote (mine->ranks), of each old rank that this rank represents (one rank represents
+ * each), also of those without files. rc: what this rank found before; if any rank's is
  * an error nothing is written and all leave with that of the lowest. Parts first, then
  * the root, all fsynced. The dataset's directory exists. Agreed. */
 int scr_rank2file_write_all(const struct scr_prefix_dset *at,
@@ -31,7 +31,7 @@ int scr_rank2file_write_all(const struct scr_prefix_dset *at,
 /* The files of this rank, in mine (empty): mine->ranks is set, and there is an entry of
  * this rank alone, none if it has no files. Rank 0 reads the root, parts are read by as
  * many ranks as there are parts. SCR_E_RANKS, before any part is read, when written by
- * another number of ranks; SCR_E_MISSING, _CORRUPT, _IO: unusable. Agreed. */
+ * a different number of ranks; SCR_E_MISSING, _CORRUPT, _IO: unusable. Agreed. */
 int scr_rank2file_read_all(const struct scr_prefix_dset *at, struct scr_rank2file *mine,
                            struct scr_err *err);
 

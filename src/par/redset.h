@@ -10,8 +10,8 @@
  *     scr_redset_fini(&r);
  *
  * The _all calls are collective over the set and take the code of the local work so
- * far; whatever it is, the rank takes part. What they return is agreed, unless it says
- * otherwise. */
+ * far; whatever it is, the rank takes part. Their results are agreed, unless their
+ * comments say otherwise. */
 #ifndef SCR_PAR_REDSET_H
 #define SCR_PAR_REDSET_H
 

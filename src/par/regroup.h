@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A dataset in cache that another number of ranks wrote, flushed by the ranks that are
- * here now: each stands for those whose files its filemap names. Collective over world;
- * nothing in cache is changed. */
+/* A dataset in cache that a different number of ranks wrote, flushed by the present
+ * ranks: each represents the old ranks with files in its filemap. Collective over
+ * world; nothing in cache is changed. */
 #ifndef SCR_PAR_REGROUP_H
 #define SCR_PAR_REGROUP_H
 

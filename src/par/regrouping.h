@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of a regroup, and its parts: find (what is left of the sets, and who stands
- * for whom) and mend (the rebuild of what is lost). The ranks that wrote the dataset
- * are its old ranks here. */
+/* The state of a regroup, and its parts: find (the rest of the sets, and which rank
+ * represents which) and regroup_mend.c (the rebuild of lost files). The ranks that
+ * wrote the dataset are its old ranks here. */
 #ifndef SCR_PAR_REGROUPING_H
 #define SCR_PAR_REGROUPING_H
 
@@ -14,14 +14,16 @@ struct scr_regrouping {
     const struct scr_copy_opts *o;
     const scr_filemap *map;
     int ranks;             /* number of old ranks */
-    struct scr_table sets; /* of struct scr_judged: those this rank judges */
-    /* What this rank is to do, by old ranks: whose files it flushes; and whose files,
+    struct scr_table sets; /* of struct scr_judged: those this rank decides on */
+    /* The work of this rank, by old ranks: the ranks with files it flushes; and whose
+     * files,
        and redundancy files, it copies to where their set is rebuilt. */
     struct scr_ids to_play, to_ship, to_ship_red;
     scr_filemap *play;     /* under the old ranks: what this rank flushes */
     char *scratch;         /* directory of the rebuild */
     int rebuilt;           /* old ranks this rank rebuilt something of */
-    struct scr_err unread; /* of a file here that counts as lost, if that may pass */
+    struct scr_err unread; /* of a file here that counts as lost, if the error is
+                            * transient */
 };
 
 /* 1 if path, of old rank r, is named and recorded as a redundancy file. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of a restore, and its three parts: find (who is in the set, which files
- * there should be), assess (what is left of them), mend (the rebuild). */
+/* The state of a restore, and its three parts: find (the members of the set, and the
+ * files that should exist), assess (the remaining files), restore_mend.c (the rebuild).
+ * */
 #ifndef SCR_PAR_RESTORING_H
 #define SCR_PAR_RESTORING_H
 
@@ -13,8 +14,8 @@
 int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
                             int rank, struct scr_redhead *head, struct scr_err *err);
 
-/* If rc, agreed, is SCR_E_LOST: a rank that could not read what might have sufficed
- * makes that its own error, one that may pass; unread is this rank's. Collective;
+/* If rc, agreed, is SCR_E_LOST: a rank that could not read files that might have
+ * sufficed reports its transient error instead; unread is this rank's. Collective;
  * agreed. */
 int scr_restore_doubt_all(const struct scr_comm *world, int rc,
                           const struct scr_err *unread, struct scr_err *err);
@@ -22,7 +23,7 @@ int scr_restore_doubt_all(const struct scr_comm *world, int rc,
 /* What a look found of a member, SCR_HAVE_*: all else is there and good. */
 struct scr_sight {
     int lost;   /* gone, or not as recorded */
-    int unread; /* could not be looked at, for reasons that may pass */
+    int unread; /* could not be checked, because of a transient error */
 };
 
 struct scr_restoring {
@@ -50,7 +51,7 @@ struct scr_restoring {
 /* The redundancy file that the filemap names: s->head, if it is good. */
 void scr_restore_find_header(struct scr_restoring *s);
 /* Local: 1 if this rank, and the filemap, have the files and the redundancy file that
- * the header of that tells of, to the last byte; the header is s->head then. */
+ * its header describes, to the last byte; the header is s->head then. */
 int scr_restore_has_all(struct scr_restoring *s);
 
 /* Collective over world; agreed. Finds s->set and what this rank has to say about it.
@@ -60,11 +61,11 @@ int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err);
 int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err);
 
 /* Collective over the set: fills s->have. SCR_E_LOST, on the members at fault, when
- * what is left does not suffice: the caller agrees. If it would with what could not be
- * read, the code is of that instead, one that may pass. If all seem to be there, their
- * contents are verified too. */
+ * what is left does not suffice: the caller agrees. If it would together with the files
+ * that could not be read, the code is that transient error instead. If all seem to be
+ * there, their contents are verified too. */
 int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err);
-/* One look at what is left: deep 0 goes by sizes and headers, 1 reads everything. As
+/* One look at what is left: deep 0 uses sizes and headers, 1 reads everything. As
  * above. */
 int scr_restore_look_all(struct scr_restoring *s, int deep, struct scr_err *err);
 /* 1 if by the last look no member of the set lacks anything. */

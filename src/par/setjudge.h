@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether what is left of a redundancy set suffices, where no member need run: the
- * ranks that hold files of a set tell one rank, which judges it.
+/* Whether the rest of a redundancy set suffices, where no member need run: the ranks
+ * that hold files of a set send their lists to one rank, which decides.
  *
  *     struct scr_parcels send = { 0 }, recv = { 0 };
- *     rc = scr_setjudge_tell(world, &known, &told, &send, err); // what there is here
+ *     rc = scr_setjudge_tell(world, &known, &told, &send, err); // the files here
  *     rc = scr_parcels_exchange_all(world, rc, &send, &recv, err);
  *     rc = scr_setjudge_hear(&recv, &sets, err);                // what there is at all
  *     for (SCR_EACH(struct scr_judged, set, &sets)) … */
@@ -14,13 +14,14 @@
 #include "par/comm.h"
 #include "red/setdesc.h"
 
-/* What there is here of a member of a set. */
+/* The files here of a member of a set. */
 struct scr_setjudge_told {
-    int64_t created; /* tells sets of several datasets apart; 0: there is one */
+    int64_t created; /* distinguishes sets of several datasets; 0: there is one */
     int rank;        /* that wrote the files */
     int have;        /* SCR_HAVE_* */
 };
-/* Tells the judge of the set; nothing if it is not known. SCR_OK or SCR_E_NOMEM. */
+/* Sends it to the rank that decides on the set; nothing if it is not known. SCR_OK or
+ * SCR_E_NOMEM. */
 int scr_setjudge_tell(const struct scr_comm *world, const struct scr_setdesc *known,
                       const struct scr_setjudge_told *told, struct scr_parcels *send,
                       struct scr_err *err);
@@ -32,7 +33,7 @@ struct scr_judged_member {
                          files moved there may be two; -1: none does */
 };
 
-/* A set before its judge, as the first who told of it described it. */
+/* A set at the rank that decides, as the first sender described it. */
 struct scr_judged {
     struct scr_item item;
     int64_t created;
@@ -43,8 +44,8 @@ struct scr_judged {
     struct scr_judged_member *member; /* n of them */
 };
 
-/* The sets that this rank judges, in sets, which is initialised here; fini in any case.
- * After SCR_E_NOMEM it has some of them. */
+/* The sets that this rank decides on, in sets, which is initialised here; fini in any
+ * case. After SCR_E_NOMEM it has some of them. */
 int scr_setjudge_hear(const struct scr_parcels *recv, struct scr_table *sets,
                       struct scr_err *err);
 /* How many of its members are without data. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Redundancy sets: who protects whom.
+/* Redundancy sets: which ranks protect each other.
  *
  * Ranks are numbered group by group (groups in the order of their lowest world rank,
  * inside by world rank): position p. With s sets (scr_set_count), position p belongs to
@@ -26,7 +26,7 @@ struct scr_set {
  * from SCR_EC_MAX. */
 int scr_set_count(int ranks, int largest_group, int set_size);
 
-/* How sets are to be made. */
+/* How to make sets. */
 struct scr_cut {
     const struct scr_comm *group; /* this rank's failure group within world, in its
                                      order */
@@ -36,15 +36,15 @@ struct scr_cut {
                            INT_MAX - 1 */
     int has_alone;      /* on all ranks: some set has one member */
     int in_blocks; /* on all ranks: the ranks of each group follow each other, so that
-                      each rank knows its position, and who is in its set */
+                    * each rank knows its position, and the members of its set */
 };
 /* rc: what this rank found before; if any rank's is an error all leave with that.
  * Agreed. */
 int scr_set_make_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
                      struct scr_set *out, struct scr_err *err);
-/* The same in steps, for a caller that agrees on several things at once: what this rank
- * says of the groups, of which the least of all ranks make known (scr_cut_hear) how
- * they are; then the sets, where least and has_alone are of this rank's. Its code, too,
+/* The same in steps, for a caller that agrees on several things at once: this rank's
+ * numbers about the groups; their minima over all ranks (scr_cut_hear) describe the
+ * groups; then the sets, where least and has_alone are of this rank's. Its code, too,
  * is each rank's own, to be agreed on before the set is used. */
 enum { SCR_CUT_LEAST = 2 };
 void scr_cut_say(const struct scr_comm *world, const struct scr_cut *cut,

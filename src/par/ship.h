@@ -13,7 +13,7 @@
 #include "fmt/meta.h"
 #include "par/comm.h"
 
-/* Bytes of a message besides those of the file. */
+/* Bytes of a message in addition to those of the file. */
 enum { SCR_SHIP_HEAD = 8 };
 
 struct scr_ship_file {
@@ -42,9 +42,9 @@ struct scr_ship {
 int scr_ship_init(struct scr_ship *s, struct scr_err *err);
 void scr_ship_fini(struct scr_ship *s);
 
-/* Runs both lists. A file that its holder cannot read whole, or that fails its CRC, is
- * not whole afterwards and no error (a warning says so): redundancy may bring it back.
- * An error is what keeps this rank from writing: then nothing more is written, the
+/* Runs both lists. A file that its holder cannot read whole, or with a wrong CRC, is
+ * not whole afterwards: a warning and no error, because redundancy may rebuild it. An
+ * error is what keeps this rank from writing: then nothing more is written, the
  * exchange still runs to its end. rc_in != SCR_OK: nothing is written at all; it is
  * returned. */
 int scr_ship_run(struct scr_ship *s, const struct scr_ship_list *out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks tell each other of files: a filemap of one entry, in which files have
+/* File lists that ranks exchange: a filemap of one entry, in which files have
  * their place below the dataset directory as name (par/holdings.h). Local except for
  * the exchange of the parcels (par/comm.h). */
 #ifndef SCR_PAR_TOLD_H
@@ -19,7 +19,7 @@ void scr_told_fini(struct scr_told *t);
 /* Packs it for that rank. */
 int scr_told_post(const struct scr_told *t, int to, struct scr_parcels *send,
                   struct scr_err *err);
-/* What came of rank's part. Fini in any case. */
+/* The result of rank's part. Fini in any case. */
 int scr_told_take(struct scr_told *t, const struct scr_str *bytes, int id, int rank,
                   struct scr_err *err);
 

@@ -3,9 +3,9 @@
  *
  * The first `width` ranks that have work begin at once; of the others the one that has
  * waited longest begins as soon as any of those at work has ended. Ranks without work
- * take no place and do not wait. Who begins next is settled by the last rank that
- * has work, which begins last: it has nothing else to do until then. It gets and sends
- * a few numbers for each rank that waits; nothing is sent while all may work at once.
+ * take no place and do not wait. The last rank with work decides which rank begins
+ * next, and begins last: it has nothing else to do until then. It gets and sends a few
+ * numbers for each rank that waits; nothing is sent while all may work at once.
  */
 #ifndef SCR_PAR_TURNS_H
 #define SCR_PAR_TURNS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The geometry of redundancy: one description for all schemes.
  *
- * A set has n members, 0 … n-1. What it protects is cut into n rows. Row r is a
+ * A set has n members, 0 … n-1. The protected data are cut into n rows. Row r is a
  * codeword of nd data symbols and np parity symbols, each of rowlen[r] bytes, each held
  * by another member.
  *
@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 struct scr_geom {
-    enum scr_scheme scheme; /* as weakened */
+    enum scr_scheme scheme; /* as reduced */
     int n;                  /* members, 1 … SCR_EC_MAX */
     int k;                  /* parities: 0 for SINGLE, 1 for XOR, copies for PARTNER */
     uint64_t chunk;         /* bytes of a chunk (striped schemes), else 0 */
@@ -43,7 +43,7 @@ struct scr_geom {
 int scr_geom_init(struct scr_geom *g, enum scr_scheme scheme, int n, int k,
                   const uint64_t *len, struct scr_err *err);
 
-/* What scr_geom_init would weaken (scheme, k) to for n members, without lengths. */
+/* What scr_geom_init would reduce (scheme, k) to for n members, without lengths. */
 void scr_geom_weaken(enum scr_scheme *scheme, int *k, int n);
 
 int scr_geom_nd(const struct scr_geom *g);
@@ -76,7 +76,7 @@ int scr_geom_sums(const struct scr_geom *g);
  * of row, padded to the row's length (scr_member_row_crcs). */
 uint32_t scr_geom_parity_crc(const struct scr_geom *g, int member, const uint32_t *crc);
 
-/* What each member still has. */
+/* The remaining parts of each member. */
 enum { SCR_HAVE_DATA = 1, SCR_HAVE_PARITY = 2, SCR_HAVE_ALL = 3 };
 
 /* One row's work: read src[0…nd), compute dst[0…ndst) = coef * src at member coder. */

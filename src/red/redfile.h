@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The header of a redundancy file: who is in the set, the meta data of this member's
- * files and of those of its left neighbours, and the CRCs (FORMATS, developer's
- * manual 7.3.2).
+/* The header of a redundancy file: the members of the set, the meta data of this
+ * member's files and of those of its left neighbours, and the CRCs (FORMATS,
+ * developer's manual 7.3.2).
  *
  *   DSET=<id> RANKS=<world size> TYPE=XOR|PARTNER|RS FAILURES=<k>
  *   GROUP/{RANKS=<n>, RANK/<i>/<world rank>}, MEMBER=<i>  CHUNK=<bytes>
@@ -57,7 +57,7 @@ void scr_current_delete(struct scr_current *c);
 int scr_current_add(struct scr_current *c, const scr_meta *meta);
 /* Keeps places for all CRCs, which are not known yet. */
 void scr_current_reserve_crcs(struct scr_current *c);
-/* Sets the CRC of every file, of which there are as many, and CHUNKCRC. */
+/* Sets the CRC of every file, one for each, and CHUNKCRC. */
 void scr_current_set_crcs(struct scr_current *c, const struct scr_member_file *files,
                           uint32_t chunk_crc);
 /* Its packed hash (base/cursor.h); s becomes bad where memory ran out. */
@@ -85,7 +85,7 @@ int scr_redfile_dress(const struct scr_env *env, const struct scr_current *c, si
                       const char *path, struct scr_err *err);
 
 /* --- the header --- */
-/* Whose header it is. */
+/* The owner of the header. */
 struct scr_redowner {
     const struct scr_geom *g;
     int member, dset_id, world_size;

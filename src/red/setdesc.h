@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The description of a redundancy set: who its members are, and what it survives. The
- * header of a redundancy file has it, and the REDDESC of a filemap, beside other keys:
+/* The description of a redundancy set: its members, and the losses it survives. The
+ * header of a redundancy file has it, and the REDDESC of a filemap, with other keys:
  *
  *   TYPE=XOR|PARTNER|RS|SINGLE FAILURES=<k> RANKS=<world size> MEMBER=<i>
  *   GROUP/{RANKS=<n>, RANK/<i>/<world rank>} */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the caches that this process can reach hold: for the commands. A node's control
- * directory names its files; of virtual nodes there are several on one host, of real
- * ones usually one. Nothing is changed but by scr_survey_mend.
+/* The contents of the caches that this process can reach: for the commands. A node's
+ * control directory names its files; of virtual nodes there are several on one host, of
+ * real ones usually one. Nothing is changed but by scr_survey_mend.
  *
  *     struct scr_survey s;
  *     if (scr_survey_open(&s, env, cntl_dirs, n, err) == SCR_OK)
@@ -24,17 +24,16 @@ struct scr_survey {
 };
 
 /* Where nodes have parts of several datasets of one number, the survey is of the one
- * that a start would restore (scr_rival_choose), judged by sizes. A control directory
- * that is not there, or not ours, is an error; what cannot be read
- * in one is skipped with a warning, and counts as unread. */
+ * that a start would restore (scr_rival_choose), chosen by sizes. A control directory
+ * that is not there, or not ours, is an error; what cannot be read in one is skipped
+ * with a warning, and counts as unread. */
 int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
                     const char *const *cntl, size_t n, struct scr_err *err);
-/* Adds what the filemaps say that lie beside the files of a cache which all nodes
- * share, of ranks that no control directory names (invariant C6). An absent cache holds
- * nothing. */
+/* Adds the filemaps stored with the files of a cache that all nodes share, for ranks
+ * that no control directory names (invariant C6). An absent cache holds nothing. */
 int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_err *err);
 void scr_survey_fini(struct scr_survey *s);
-/* Ids of datasets of which something is named, ascending, malloc'd. SCR_OK or
+/* Ids of all datasets that are named, ascending, malloc'd. SCR_OK or
  * SCR_E_NOMEM. */
 int scr_survey_ids(const struct scr_survey *s, int **ids, int *n);
 
@@ -79,7 +78,7 @@ int scr_survey_judge(const struct scr_survey *s, const struct scr_survey_dataset
                      struct scr_err *reason);
 
 /* Rebuilds what is lost or damaged of a set, in place, if all members are named here
- * (else SCR_E_UNSUPPORTED). *ranks: members of which something was rebuilt. SCR_E_LOST:
+ * (else SCR_E_UNSUPPORTED). *ranks: members with rebuilt files. SCR_E_LOST:
  * beyond its redundancy, nothing was changed. */
 int scr_survey_mend(const struct scr_survey *s, const struct scr_survey_set *set,
                     int *ranks, struct scr_err *err);

@@ -39,7 +39,7 @@ int scr_launcher_open(const struct scr_rm *rm, const char *name, struct scr_laun
                       struct scr_err *err);
 void scr_launcher_close(struct scr_launcher *l);
 
-/* Appends the command line to argv, and to env what is to be added to the environment.
+/* Appends the command line to argv, and additions to the environment to env.
  * SCR_E_ARG: options that conflict, or no program among args. */
 int scr_launch_line(const struct scr_rm *rm, const struct scr_launcher *l,
                     const struct scr_launch *what, struct scr_strv *argv,

@@ -26,8 +26,8 @@ struct scr_launch_row {
 
 struct scr_launcher_ops {
     const char *names; /* programs that are it, separated by blanks */
-    /* Texts of "PROGRAM --version" that tell it from others of that name; NULL: the
-     * name is enough. */
+    /* Texts of "PROGRAM --version" that distinguish it from others of that name; NULL:
+     * the name is enough. */
     const char *version_marks[3];
     const struct scr_launch_row *rows; /* ended by names NULL; may be NULL */
     const char *with_value; /* other options that take the next word as their value */

@@ -29,7 +29,7 @@ struct scr_many_task {
     char *out, *errout; /* what it printed so far, malloc'd, never NULL */
     /* For scr_many_run only. */
     pid_t pid;
-    double begun, told; /* when it was started, and told to end (0: it was not) */
+    double begun, told; /* when it was started, and asked to end (0: it was not) */
     int fd[2];
     struct scr_str text[2];
 };

@@ -29,8 +29,8 @@ size_t scr_rm_find(const struct scr_rm_names *names, const char *name);
 /* The same as the name in the list; NULL: there is none. */
 const char *scr_rm_match(const struct scr_rm_names *names, const char *name);
 
-/* Appends a copy of name to list, of which names is, unless the list has it. SCR_OK or
- * SCR_E_NOMEM. */
+/* Appends a copy of name to list, unless the list, of which names is the table, has it.
+ * SCR_OK or SCR_E_NOMEM. */
 int scr_rm_names_add(struct scr_rm_names *names, struct scr_hostlist *list,
                      const char *name, struct scr_err *err);
 /* The same for each name of more. */

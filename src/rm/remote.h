@@ -18,7 +18,8 @@
 
 #include "rm/rm.h"
 
-/* Name of the job steps started here, which tells them from those of the application.
+/* Name of the job steps started here, to distinguish them from those of the
+ * application.
  */
 #define SCR_REMOTE_STEP "scr_remote"
 

@@ -29,7 +29,7 @@ struct scr_remote_ops {
 extern const struct scr_remote_ops scr_remote_srun, scr_remote_pdsh, scr_remote_ssh,
     scr_remote_local;
 
-/* What makes the command line of node i (and its environment, empty at the start). */
+/* Makes the command line of node i (and its environment, empty at the start). */
 typedef void (*scr_remote_line)(const struct scr_remote_job *job, const char *node,
                                 struct scr_strv *argv, struct scr_strv *env);
 /* One process a node. A status of `unreached` (-1: none) means that it was the carrier

@@ -41,8 +41,8 @@ struct scr_downs {
     {                                                                                  \
         .nodes = SCR_HOSTLIST_INIT, .why = SCR_TABLE_OF(struct scr_down)               \
     }
-/* A node that is listed already keeps its reason, and is dead once any source says so.
- * The reason is fmt; control characters in it become blanks. */
+/* A node that is listed already keeps its reason, and is dead once any source reports
+ * it. The reason is fmt; control characters in it become blanks. */
 __attribute__((format(printf, 5, 6))) int
 scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
               struct scr_err *err, const char *fmt, ...);
@@ -58,7 +58,7 @@ struct scr_rm_ops {
     const char *name;     /* value of SCR_RESOURCE_MANAGER */
     const char *launcher; /* what starts programs under it: "srun" */
     /* Variables with the id of the job; the first that is set counts. One of them, or
-     * of marks, tells that we are in a job of this manager. NULL-terminated. */
+     * of marks, shows that we are in a job of this manager. NULL-terminated. */
     const char *job_vars[4], *marks[4];
     /* Its own name of the job if no variable has it; malloc'd, NULL: unknown. */
     int (*job)(const struct scr_rm *rm, char **job, struct scr_err *err);
@@ -87,7 +87,8 @@ struct scr_rm {
     const struct scr_params *prm;
     char *job;     /* the manager's id of the job; NULL: none, or not known */
     char *host;    /* this host's name */
-    double ask_by; /* scr_now_mono() when answers are to be there; 0: each gets 20 s */
+    double ask_by; /* scr_now_mono() when answers must have arrived; 0: each gets 20 s
+                    * */
     /* Set by another thread: commands on nodes are ended. NULL: they are not. */
     const atomic_int *stop;
     struct scr_hostlist nodes; /* of the allocation; may be none with NONE */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of src/rm share: the rows of the tables, and asking a tool. */
+/* Shared parts of src/rm: the rows of the tables, and calls of a tool. */
 #ifndef SCR_RM_IMPL_H
 #define SCR_RM_IMPL_H
 

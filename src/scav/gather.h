@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What one node has of a dataset, copied to the prefix directory (developer's manual
- * 11.10.3): application files to the stage (scav/stage.h), redundancy files beside it,
+/* Copies one node's files of a dataset to the prefix directory (developer's manual
+ * 11.10.3): application files to the stage (scav/stage.h), redundancy files next to it,
  * and for each rank a <rank>.scrfilemap that lists them:
  *
  *   DSET/<id>/RANK/<r>
- *   RANK/<r>/DSET/<id>/{DSETDESC, FILES=<as many as there are to be>,
+ *   RANK/<r>/DSET/<id>/{DSETDESC, FILES=<the expected number>,
  *                       FILE/<path below the prefix>/META/{…},
  *                       FILE/<redundancy file>/META/{…}}
  *

@@ -36,7 +36,7 @@ int scr_move_sync(const struct scr_move *m, struct scr_err *err);
 
 /* Looks at path. SCR_OK: a regular file, of the size that is says (of any, where is
  * is NULL or says none). SCR_E_MISSING: something else; SCR_E_NOENT: nothing. SCR_E_IO:
- * that cannot be told. */
+ * it is not known. */
 int scr_move_look(const struct scr_move *m, const char *path,
                   const struct scr_listed *is, struct scr_err *err);
 /* 1 for the first three of these, 0 for an error. */

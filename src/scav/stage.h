@@ -40,8 +40,8 @@ int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, 
 int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
                           uint64_t *n, struct scr_err *err);
 
-/* Puts the listed files in place. A complete dataset that lists one of these paths
- * is complete no longer, and a pending one is given up. dset: of the dataset. The files
+/* Puts the listed files in place. A complete dataset that lists one of these paths is
+ * complete no longer, and a pending one is cancelled. dset: of the dataset. The files
  * are in the stage, or, if an earlier call died, in place already: of neither is
  * SCR_E_MISSING, and nothing else is done then. rank2file is written and the index says
  * COMPLETE=0 before. SCR_E_LOST: a newer complete dataset lists one of the paths.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What killed flushes left on the prefix (invariants P8, P26). Their marks
- * (store/flushing.h) say of which datasets; the lists of those say beside which files
- * temporary ones lie. Datasets that bypassed the cache leave directories beside files
+/* Removes leftovers of killed flushes from the prefix (invariants P8, P26). Their marks
+ * (store/flushing.h) name the datasets; their lists name the files next to which
+ * temporary ones are. Datasets that bypassed the cache leave directories next to files
  * that any dataset may list. Each directory is read once. Local. */
 #ifndef SCR_SCAV_SWEEP_H
 #define SCR_SCAV_SWEEP_H
@@ -33,13 +33,13 @@ struct scr_sweep {
     const struct scr_env *env;
     const struct scr_prefix *p;
     int below;        /* temporary files, as scr_parts_remove has it; or, with ids, */
-    const int *ids;   /* the directories of these datasets beside files */
+    const int *ids;   /* the directories of these datasets next to files */
     size_t n;         /* of ids */
     uint64_t removed; /* is increased */
 };
 
-/* Removes leftovers beside the files at these paths (store/paths.h). Leftovers behind a
- * link that leads out of the prefix stay: no job has written there (invariant P20).
+/* Removes leftovers next to the files at these paths (store/paths.h). Leftovers behind
+ * a link that leads out of the prefix stay: no job has written there (invariant P20).
  * The first error, after all were tried. */
 int scr_sweep_paths(struct scr_sweep *s, const struct scr_table *paths,
                     struct scr_err *err);

@@ -9,11 +9,11 @@
  *   arrived.<n>.jnl    ranks of node n all of whose files are ("/<stamp>" for a path),
  *                      and before that those of their files that were compressed
  *
- * STAMP tells the attempts to flush a dataset apart: only records of this one make it
+ * STAMP identifies the attempt to flush a dataset: only records of this one make it
  * complete. A node is numbered by its lowest world rank. The plan is written when
  * everything else that a complete dataset needs is there but its files and its summary;
- * it is all that makes a dataset pending, and goes when the dataset is complete or
- * given up. What has landed is a fact, and serves the next attempt.
+ * it is all that makes a dataset pending, and is removed when the dataset is complete
+ * or its flush is cancelled. The next attempt uses landed files.
  *
  * All calls are local, from any thread or process. Plans are read and removed, and
  * datasets completed, under <prefix>/.scr/outgoing.lock. */
@@ -80,7 +80,7 @@ int scr_arrival_packed(const struct scr_arrival *a, const char *const *name, siz
 /* All files of the rank are. Synced. */
 int scr_arrival_arrived(const struct scr_arrival *a, uint64_t stamp,
                         struct scr_err *err);
-/* What has landed of node n's ranks, entered as files of (id, rank) into map. */
+/* Enters the landed files of node n's ranks as files of (id, rank) into map. */
 int scr_arrival_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                      int node, scr_filemap *map, struct scr_err *err);
 /* The nodes there is such a record of, malloc'd. */
@@ -111,7 +111,7 @@ int scr_arrival_look(const struct scr_env *env, const struct scr_prefix *p, int 
 int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_index *index, scr_hash *flush, int *n,
                       struct scr_err *err);
-/* Ids of pending datasets, and of such as may be because it cannot be told, ascending,
+/* Ids of datasets that are pending, or may be if that is not known, ascending,
  * malloc'd. index: as for scr_prefix_unfinished_ids. */
 int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
                          const struct scr_index *index, int **ids, size_t *n,

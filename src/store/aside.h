@@ -29,8 +29,8 @@ int scr_aside_put(const struct scr_aside *a, int64_t created, struct scr_err *er
 /* Takes the entries of created back. Files in their places that no filemap
  * names are replaced. */
 int scr_aside_take(const struct scr_aside *a, int64_t created, struct scr_err *err);
-/* Takes back what has its place: no other dataset's entry of its rank is here, and no
- * file is where one of its own was. The rest stays aside. */
+/* Takes back parts with a free place: no other dataset's entry of the rank is here, and
+ * no file is at the place of one of theirs. The rest stays aside. */
 int scr_aside_return(const struct scr_aside *a, struct scr_err *err);
 /* Removes the files that are aside, of datasets written by ranks ranks; those of a
  * different number of ranks stay. ranks 0: all. Files first, then the record. */

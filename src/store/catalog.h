@@ -8,7 +8,7 @@
  *         … size and CRC of f, where they are recorded …
  *     scr_catalog_fini(&c);
  *
- * What could not be read is tried again by the next call. Once a file could not be
+ * The next call retries parts that could not be read. Once a file could not be
  * entered for lack of memory, what is not found is SCR_E_NOMEM until scr_catalog_fini;
  * pointers into it stay good. */
 #ifndef SCR_STORE_CATALOG_H
@@ -42,8 +42,8 @@ struct scr_catalog {
     const struct scr_env *env;
     const struct scr_prefix *prefix;
     int id;
-    int rank, size; /* who asks (0 of 0: anybody): begins with the parts of that place,
-                       as a rank most often wants the files of ranks near its own */
+    int rank, size; /* the asking rank (0 of 0: any): begins with the parts of that
+                     * place, because a rank mostly wants files of ranks near it */
     int begun;      /* the root has been read */
     struct scr_rank2file_root root; /* with the parts not read so far */
     struct scr_table files;         /* of struct scr_listed: read so far */
@@ -54,8 +54,8 @@ void scr_catalog_fini(struct scr_catalog *c);
 /* Enters files known from elsewhere. */
 int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
                     struct scr_err *err);
-/* *f is borrowed, NULL if the dataset has no such file. What it says of the file may
- * change when a part that is read later lists the same path. */
+/* *f is borrowed, NULL if the dataset has no such file. It may change when a part that
+ * is read later lists the same path. */
 int scr_catalog_find(struct scr_catalog *c, const char *dest,
                      const struct scr_listed **f, struct scr_err *err);
 /* Where the file lies that was asked for by that path (SCR_PRESERVE_DIRECTORIES=0),

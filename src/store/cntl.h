@@ -27,32 +27,32 @@ int scr_cntl_open(const struct scr_env *env, const char *dir, int local_rank,
 void scr_cntl_close(const struct scr_env *env, struct scr_cntl *c);
 
 /* Everything this node's control directory knows: master filemap, all filemaps it lists
- * and any filemap_*.scrinfo beside it, and their journals, merged. A corrupt one is
- * skipped with a warning naming it (its files are lost, the rest is not). */
+ * and any other filemap_*.scrinfo, and their journals, merged. A corrupt one is skipped
+ * with a warning naming it (its files are lost, the rest is not). */
 int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
                        scr_filemap *map, struct scr_err *err);
 /* The same; the line of each warning is also added to unread (of struct scr_item). */
 int scr_cntl_survey_node(const struct scr_env *env, const struct scr_cntl *c,
                          scr_filemap *map, struct scr_table *unread,
                          struct scr_err *err);
-/* The same as scr_cntl_read_node for the master of a node that is about to write all
- * filemaps anew: what a newer version wrote is first renamed to "<name>.newer.<n>",
- * with a warning. A file that cannot be renamed is an error: it would be replaced. */
+/* The same as scr_cntl_read_node for the master of a node that is about to rewrite all
+ * filemaps: those of a newer version are first renamed to "<name>.newer.<n>", with a
+ * warning. A file that cannot be renamed is an error: it would be replaced. */
 int scr_cntl_take_node(const struct scr_env *env, const struct scr_cntl *c,
                        scr_filemap *map, struct scr_err *err);
 /* 1 if the directory has nothing but a master filemap, filemaps of the first nlocal
  * local ranks and what newer versions wrote, and no journal: then all that a rank's own
- * filemap does not name is some other rank's. 0 if not, or if that cannot be told. */
+ * filemap does not name is some other rank's. 0 if not, or if it is not known. */
 int scr_cntl_is_settled(const struct scr_env *env, const struct scr_cntl *c,
                         int nlocal);
-/* 1 if it has no filemap of any kind, and no journal; 0 also if that cannot be told. */
+/* 1 if it has no filemap of any kind, and no journal; 0 also if it is not known. */
 int scr_cntl_is_empty(const struct scr_env *env, const struct scr_cntl *c);
-/* Reads this rank's own filemap into map, an empty one. 1 if that is there, good, and
- * names nothing but what world rank wrote; 0: it is to be read with all others. */
+/* Reads this rank's own filemap into map, an empty one. 1 if it exists, is good, and
+ * names only files that world rank wrote; 0: the caller reads it with all others. */
 int scr_cntl_read_own(const struct scr_env *env, const struct scr_cntl *c, int rank,
                       scr_filemap *map);
-/* 1 if files that a newer version wrote are there: the caches of the node may hold
- * files that only they name. Also 1 if that cannot be told. */
+/* 1 if files of a newer version exist: the caches of the node may hold
+ * files that only they name. Also 1 if it is not known. */
 int scr_cntl_has_newer(const struct scr_env *env, const struct scr_cntl *c);
 /* Removes them. */
 int scr_cntl_drop_newer(const struct scr_env *env, const struct scr_cntl *c,

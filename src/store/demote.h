@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datasets of which a file is about to be replaced: they are complete until then, and
- * not from then on (invariant P16). Local. Of many processes each may ask before its
- * first file gets its name: the first does it for all. */
+/* Datasets that are about to lose a file: they are complete until then, and not from
+ * then on (invariant P16). Local. Of many processes each may ask before its first file
+ * gets its name: the first does it for all. */
 #ifndef SCR_STORE_DEMOTE_H
 #define SCR_STORE_DEMOTE_H
 
 #include "base/ids.h"
 #include "store/prefix.h"
 
-/* Of those of ids the index calls complete the mark goes first, and CURRENT with it,
- * then the summary. Where all of that has gone only the index is read. */
+/* For each of ids that the index lists as complete the mark is removed first, with
+ * CURRENT, then the summary. Where all of that has gone only the index is read. */
 int scr_demote(const struct scr_env *env, const struct scr_prefix *p,
                const struct scr_ids *ids, struct scr_err *err);
 

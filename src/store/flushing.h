@@ -2,7 +2,8 @@
 /* The mark of a flush under way: flushing.lock in the directory of the dataset, held by
  * one process of the job from before the first temporary file is made until each has
  * been renamed or removed. A flush that was killed leaves the file without a lock: then
- * temporary files may be left beside the files that the dataset's list names. Local. */
+ * temporary files may be left next to the files that the dataset's list names. Local.
+ * */
 #ifndef SCR_STORE_FLUSHING_H
 #define SCR_STORE_FLUSHING_H
 
@@ -26,7 +27,7 @@ void scr_flushing_leave(const struct scr_env *env, struct scr_flushing *mark);
 
 /* 1 if a process holds the mark of dataset id, or that is not known. */
 int scr_flushing_is_held(const struct scr_env *env, const struct scr_prefix *p, int id);
-/* 1 if there is a mark, held or not, or that is not known. index: as it is there. */
+/* 1 if there is a mark, held or not, or that is not known. index: as stored. */
 int scr_flushing_any(const struct scr_env *env, const struct scr_prefix *p,
                      const struct scr_index *index);
 /* Takes the marks that killed flushes left (of scr_prefix_unfinished_ids), malloc'd: no

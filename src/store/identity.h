@@ -8,7 +8,7 @@
  *   INODE/<inode number of <prefix>/.scr>
  *
  * A directory that is moved keeps its identity. A copy of one has another inode number
- * and gets an identity of its own. */
+ * and gets its own identity. */
 #ifndef SCR_STORE_IDENTITY_H
 #define SCR_STORE_IDENTITY_H
 

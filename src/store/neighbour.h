@@ -3,11 +3,12 @@
  * leaves (invariant C15). Nothing but scr.dataset.<id> directories is removed. Local
  * calls.
  *
- *   hold      the locks of its runs and of those who copy from there
+ *   hold      the locks of its runs and of processes that copy from there
  *   give up   its entries say that it was never completed: no start restores it
  *   remove    its files, then its entries
  *
- * Who dies in between leaves what a run leaves that dies while it writes. */
+ * A process that dies in between leaves the same state as a run that dies while it
+ * writes. */
 #ifndef SCR_STORE_NEIGHBOUR_H
 #define SCR_STORE_NEIGHBOUR_H
 

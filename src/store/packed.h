@@ -6,7 +6,7 @@
 
 #include "store/prefix.h"
 
-/* packed: the compressed files, of which what is packed counts. The parts of
+/* packed: the compressed files; only their packed form counts. The parts of
  * rank2file that list them are replaced, each synced; what is entered already is
  * entered once more. SCR_E_CORRUPT if one is not listed. Nothing if there is none. In a
  * list that is in a summary (SCR_E_MISSING), or in a tree of more levels

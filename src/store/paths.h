@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The paths of datasets in the prefix directory. Programs may write every checkpoint to
- * the same paths: what lies there is then the newest one's, though older ones list it,
+ * the same paths: the file there is then the newest one's, though older ones list it,
  * too. Local; nothing is written. A set of paths is a table of struct scr_item, named
  * by the path below the prefix. */
 #ifndef SCR_STORE_PATHS_H

@@ -35,7 +35,7 @@ int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
 /* The same for who has nothing of the prefix but its path, absolute. */
 int scr_path_check_inside(const char *prefix, const char *dir, struct scr_err *err);
 
-/* Directories of SCR beside files of the application are called so, and by an id
+/* Directories of SCR next to files of the application have this name and an id
  * (store/replacing.h). */
 #define SCR_PART_DIR ".scr-part."
 
@@ -58,7 +58,7 @@ char *scr_prefix_dset_file(const struct scr_prefix *p, int id,
  * index, unless a scr.dataset.<id> directory has a summary; then it is rebuilt. A
  * zero-length, corrupt or unreadable-as-index file is kept aside as
  * index.scr.damaged.<n>, the index is rebuilt from the summaries of the
- * scr.dataset.<id> directories, written, and a warning says so. A newer version is an
+ * scr.dataset.<id> directories, written, with a warning. A newer version is an
  * error and left alone. Where there is none, a version 1 index.scr in the prefix
  * directory itself is read. */
 int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
@@ -74,19 +74,19 @@ typedef int (*scr_index_edit)(struct scr_index *index, void *arg, int *changed,
 int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *p,
                             scr_index_edit edit, void *arg, struct scr_err *err);
 
-/* What the index has under the number of a dataset. */
+/* The entry of the index for the number of a dataset. */
 enum scr_entered {
     SCR_ENTERED_NOT,
     SCR_ENTERED_OTHER, /* another dataset */
     SCR_ENTERED_COMPLETE,
     SCR_ENTERED_INCOMPLETE
 };
-/* What it has under the number of dset, a dataset hash. */
+/* The entry for the number of dset, a dataset hash. */
 int scr_prefix_look_up(const struct scr_env *env, const struct scr_prefix *p,
                        const scr_hash *dset, enum scr_entered *is, struct scr_err *err);
 
 /* Enters a dataset; a complete checkpoint becomes the current one if that is older
- * (invariant P6). SCR_E_CANCELLED: it is to be complete, and is being deleted
+ * (invariant P6). SCR_E_CANCELLED: it should become complete, and is being deleted
  * (invariant P3). */
 int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p,
                            const scr_hash *dset, int complete, time_t when,
@@ -116,12 +116,12 @@ int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *
 int scr_prefix_state_remove(const struct scr_env *env, const struct scr_prefix *p,
                             const char *name, struct scr_err *err);
 
-/* Ids of scr.dataset.<id> directories, ascending, malloc'd, of which the dataset is not
- * complete, and of the newest that are: what is on its way, or was left half done, is
- * one of these, as a process may die between completing a dataset and removing its
- * plan or mark, and the next look removes them. So an index of many datasets costs no
- * look into the directory of each. index: as it was read just before; NULL: it is read
- * here, and where that fails all are. */
+/* Ids of scr.dataset.<id> directories, ascending, malloc'd: those of incomplete
+ * datasets, and the newest complete ones. Every dataset that is being copied, or was
+ * left half done, is one of these: a process may die between completing a dataset and
+ * removing its plan or mark, and the next check removes them. So an index of many
+ * datasets costs no look into the directory of each. index: as it was read just before;
+ * NULL: it is read here, and where that fails all are. */
 int scr_prefix_unfinished_ids(const struct scr_env *env, const struct scr_prefix *p,
                               const struct scr_index *index, int **ids, size_t *n,
                               struct scr_err *err);
@@ -142,7 +142,7 @@ int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix
                               int id, struct scr_rank2file *files, struct scr_err *err);
 /* A record in the dataset's directory that something has begun with it: it keeps the
  * dataset hash, with VERSION, for who has to finish that. Read, the hash is merged into
- * dset; absent: SCR_E_NOENT, and nothing to remove while the directory is there. */
+ * dset; absent: SCR_E_NOENT, and nothing to remove while the directory exists. */
 int scr_prefix_record_write(const struct scr_env *env, const struct scr_prefix *p,
                             int id, const char *name, const scr_hash *dset,
                             struct scr_err *err);
@@ -154,7 +154,7 @@ int scr_prefix_record_remove(const struct scr_env *env, const struct scr_prefix 
 /* When summary.scr was written, which is when the dataset was flushed; 0: not known. */
 time_t scr_prefix_summary_time(const struct scr_env *env, const struct scr_prefix *p,
                                int id);
-/* 1 if there is a summary.scr, or it cannot be told. */
+/* 1 if there is a summary.scr, or it is not known. */
 int scr_prefix_has_summary(const struct scr_env *env, const struct scr_prefix *p,
                            int id);
 /* Removes summary.scr: without it a dataset is not taken for complete, also when the

@@ -10,9 +10,9 @@
 
 /* Dataset id has become complete: older datasets that are not complete, and each of
  * whose paths a newer complete one lists, lose their records and then their entries.
- * Those of which a path is left get it noted in their entries, and are looked at again
- * when a dataset that lists it is complete; so the lists of few are read. Errors are
- * logged, and the next dataset that becomes complete tries again. */
+ * Datasets with a remaining path get it recorded in their entries, and are checked
+ * again when a dataset that lists it is complete; so the lists of few are read. Errors
+ * are logged, and the next dataset that becomes complete tries again. */
 void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, int id);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of a dataset that bypasses the cache, at paths where an older dataset has its
- * own. The program writes each of them beside the file it is to replace, in
+ * own. The program writes each of them next to the file that it replaces, in
  *
  *   <directory of the file>/.scr-part.<id>/<base name>
  *
@@ -27,14 +27,14 @@ char *scr_replacing_path(const struct scr_prefix *p, int id, const char *dest);
 /* Writes replacing.scr. dset: as summary and index are to have it. */
 int scr_replacing_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
                         const scr_hash *dset, struct scr_err *err);
-/* 1 if replacing.scr exists, or that cannot be told. */
+/* 1 if replacing.scr exists, or that is not known. */
 int scr_replacing_is_begun(const struct scr_env *env, const struct scr_prefix *p,
                            int id);
 /* Removes replacing.scr; an absent one is success. */
 int scr_replacing_end(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_err *err);
-/* Completes a dataset that has replacing.scr. A file that is not beside its place is
- * taken for renamed if it has the size recorded. SCR_E_MISSING, nothing is changed: a
+/* Completes a dataset that has replacing.scr. A file that is not next to its place
+ * counts as renamed if it has the size recorded. SCR_E_MISSING, nothing is changed: a
  * file is neither here nor there. SCR_E_LOST, nothing is changed: a dataset with a
  * larger id lists one of the paths. SCR_E_CANCELLED: the dataset is being deleted.
  * *files: how many it has. */
@@ -45,7 +45,7 @@ int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, 
  * says when the next start has completed what it can. */
 int scr_replacings_look(const struct scr_env *env, const struct scr_prefix *p,
                         struct scr_index *index, struct scr_err *err);
-/* What the summary of such a dataset will say, into dset, an empty hash, and its files
+/* Puts the summary of such a dataset into dset, an empty hash, and its files
  * with the paths where they are now, into list, an empty one. */
 int scr_replacing_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                        scr_hash *dset, struct scr_rank2file *list, struct scr_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The redundancy file of an evicted dataset, kept for the dataset that takes its place:
- * its pages are there, and writing over them costs less than new ones do.
+ * its pages exist, and overwriting them costs less than new ones.
  *
  * The spare is in the directory of the dataset it is for, as .scr/spare.<rank>. Its
  * header is blanked before it moves, so that under no name it can be taken for a
@@ -15,7 +15,7 @@
  * removed. */
 int scr_spare_keep(const struct scr_env *env, const char *path, const char *cache,
                    int id, int rank, struct scr_err *err);
-/* Moves the spare in dset_dir to path, replacing what is there. SCR_E_NOENT: there is
+/* Moves the spare in dset_dir to path, replacing any file there. SCR_E_NOENT: there is
  * none. */
 int scr_spare_take(const struct scr_env *env, const char *dset_dir, int rank,
                    const char *path, struct scr_err *err);

@@ -46,7 +46,7 @@ enum { SCR_COPY_SLICE = 128 << 10 };
 struct scr_copy {
     const char *src, *dst;
     const char
-        *tmp;   /* temporary name, on dst's file system; NULL: beside dst, from tag */
+        *tmp;   /* temporary name, on dst's file system; NULL: next to dst, from tag */
     int tag;    /* makes the temporary unique among writers into one directory: the
                    world rank, or a process id */
     size_t buf; /* bytes read at a time; 0: SCR_COPY_SLICE, and at most so many */
@@ -58,7 +58,7 @@ struct scr_copy {
     const uint64_t *stored_size; /* UNPACK: what src itself must be; NULL: anything */
     const uint32_t *stored_crc;  /* UNPACK: of src itself; NULL: any */
     const struct stat *attr;     /* mode, owner and times of dst; NULL: those of src */
-    mode_t mode_or; /* mode bits dst gets besides (a cached file must be readable) */
+    mode_t mode_or; /* additional mode bits of dst (a cached file must be readable) */
     int fresh;      /* 1: what is at dst is not replaced: SCR_E_EXIST */
     int sync;       /* fsync before the rename; the directory is the caller's, once
                        for all files in it */
@@ -101,14 +101,15 @@ int scr_copy_commit(const struct scr_sys *sys, const struct scr_copy *job,
 void scr_copy_abandon(const struct scr_sys *sys, struct scr_copy_open *file);
 
 /* The bytes and checks of a copy without the copy; dst is not looked at. PLAIN or
- * UNPACK. pace: told of the plain bytes. */
+ * UNPACK. pace: counts the plain bytes. */
 int scr_copy_check(const struct scr_sys *sys, const struct scr_copy *job,
                    struct scr_copied *got, struct scr_err *err);
 
-/* The temporary scr_copy_file makes beside dst for tag; malloc'd, NULL: out of memory.
+/* The temporary file scr_copy_file makes next to dst for tag; malloc'd, NULL: out of
+ * memory.
  */
 char *scr_copy_tmp(const char *dst, int tag);
-/* What the names of all temporaries beside dst begin with, whatever the tag; malloc'd.
+/* The prefix of the names of all temporary files next to dst, for any tag; malloc'd.
  */
 char *scr_copy_tmp_stem(const char *dst);
 /* The same from the last component of a temporary, and its tag; NULL: it is none. */

@@ -16,7 +16,7 @@
 #define SCR_TRANSFER_LOG  "transfer.log"
 
 enum {
-    SCR_TRANSFER_LOCK_MS = 10000, /* longest anybody waits for the file */
+    SCR_TRANSFER_LOCK_MS = 10000, /* longest wait for the file */
     SCR_TRANSFER_START_S = 20     /* until the process has to be there */
 };
 
@@ -41,13 +41,14 @@ void scr_mover_dismiss(struct scr_mover *m);
  * else the file is removed. */
 int scr_daemon_tidy(const struct scr_sys *sys, const char *dir, int *busy,
                     struct scr_err *err);
-/* Makes it let go of everything that an earlier run asked for; returns when it has, or
+/* Makes it release everything that an earlier run asked for; returns when it has, or
  * is dead. SCR_E_LOCKED as scr_daemon_kill: everything is as it was. */
 int scr_daemon_release(const struct scr_sys *sys, const char *dir, double patience,
                        struct scr_err *err);
 
-/* SIGKILL for the process of dir, if there is one, and until it has let go: then it
- * writes no more. SCR_E_LOCKED: it has not within secs, and may still write. */
+/* SIGKILL for the process of dir, if there is one, and a wait until it has released its
+ * lock: then it writes no more. SCR_E_LOCKED: it has not within secs, and may still
+ * write. */
 int scr_daemon_kill(const struct scr_sys *sys, const char *dir, double secs,
                     struct scr_err *err);
 

@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 
-/* The time a pace goes by. */
+/* The clock of a pace. */
 struct scr_clock {
     double (*now)(void *arg); /* seconds */
     void (*sleep)(void *arg, double secs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Temporary files that killed copies left beside their destinations. Found by the names
- * of the destinations, directory by directory: temporary files of copies to other paths
- * are not touched. Local. */
+/* Temporary files that killed copies left next to their destinations. Found by the
+ * names of the destinations, directory by directory: temporary files of copies to other
+ * paths are not touched. Local. */
 #ifndef SCR_XFER_PARTS_H
 #define SCR_XFER_PARTS_H
 

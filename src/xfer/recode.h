@@ -17,7 +17,7 @@ struct scr_stream {
     void *buf;
 };
 
-/* in, as got->st has it, into a frame at out; got tells of both. Where that saves less
+/* in, as got->st has it, into a frame at out; got has both. Where that saves less
  * than a twentieth, of a large file by what its first 8 MiB show, or less than a block,
  * got->packed stays 0, and in and out are as they were. */
 int scr_recode_pack(struct scr_stream *s, struct scr_err *err);

@@ -26,7 +26,7 @@ struct scr_xfer {
 };
 
 /* Copies what is not whole, with this many threads, the calling one among them. x->rc
- * and x->err tell how it went. */
+ * and x->err have the result. */
 void scr_xfer_run(struct scr_xfer *x, const struct scr_sys *sys, int threads);
 
 #endif

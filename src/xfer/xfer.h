@@ -50,8 +50,8 @@ struct scr_xfer_file {
     uint32_t stored_crc;
 };
 
-/* Whose files they are, for a process that cannot call the hooks and makes the records
- * of store/arrival.h itself; borrowed until the transfer is started. */
+/* The owner of the files, for a process that cannot call the hooks and makes the
+ * records of store/arrival.h itself; borrowed until the transfer is started. */
 struct scr_xfer_where {
     const char *prefix;
     int id, node, rank;
@@ -59,7 +59,7 @@ struct scr_xfer_where {
 };
 
 struct scr_xfer_opts {
-    int tag;        /* tells temporaries of processes apart: the world rank */
+    int tag;        /* distinguishes temporary files of processes: the world rank */
     size_t buf;     /* most bytes read at a time; 0: what is fastest */
     int want_crc;   /* also of files without a recorded one */
     int pack;       /* 1 to 22: files are compressed where that pays; 0: none is */
@@ -94,7 +94,7 @@ struct scr_xfer;
 struct scr_xfer *scr_xfer_new(const struct scr_xfer_opts *o, struct scr_err *err);
 int scr_xfer_add(struct scr_xfer *x, const struct scr_xfer_file *file,
                  struct scr_err *err);
-/* What waits for scr_xfer_place is removed. */
+/* Files that wait for scr_xfer_place are removed. */
 void scr_xfer_free(struct scr_xfer *x);
 /* With hold, after it has ended well: each file gets its name. Those that have it are
  * whole, also when another fails. Their directories are the caller's to sync. */
@@ -105,7 +105,7 @@ const struct scr_xfer_file *scr_xfer_files(const struct scr_xfer *x, size_t *n);
 enum scr_xfer_state {
     SCR_XFER_RUNNING, /* or waiting for those before it */
     SCR_XFER_DONE,    /* every file is in place, finished() returned SCR_OK */
-    SCR_XFER_FAILED   /* or cancelled: scr_mover_wait tells the error */
+    SCR_XFER_FAILED   /* or cancelled: scr_mover_wait returns the error */
 };
 
 struct scr_mover;

@@ -7,7 +7,7 @@
  *     rc = scr_zst_end(z, sink, arg, err);
  *     scr_zst_free(z);
  *
- * What comes out goes to the sink, piece by piece; its error ends the stream. Local,
+ * The output goes to the sink, piece by piece; its error ends the stream. Local,
  * one thread at a time. */
 #ifndef SCR_XFER_ZST_H
 #define SCR_XFER_ZST_H
@@ -29,7 +29,7 @@ typedef int scr_zst_sink(void *arg, const void *buf, size_t n, struct scr_err *e
 /* One frame of exactly size bytes, with a checksum, at a level from 1 to 22. NULL: out
  * of memory, or unsupported. */
 struct scr_zst *scr_zst_packer(int level, uint64_t size, struct scr_err *err);
-/* What the files SCR makes of them begin with: a frame that readers skip (RFC 8878). */
+/* The first frame of files that SCR compresses: readers skip it (RFC 8878). */
 enum { SCR_ZST_MARK_SIZE = 12 };
 extern const unsigned char scr_zst_mark[SCR_ZST_MARK_SIZE];
 
