@@ -40,9 +40,9 @@ int scr_faults_real(const struct scr_faults *f);
 void scr_faults_fini(struct scr_faults *f);
 
 /* Checks the files of every rank that is listed: there, below prefix, of the recorded
- * size and, where recorded, the CRC32. A rank that is not listed is a fault, one for each gap, and so is a
- * number of files other than the dataset hash dset records, if it does. *files counts
- * what was looked at. */
+ * size and, where recorded, the CRC32. A rank that is not listed is a fault, one for
+ * each gap, and so is a number of files other than the dataset hash dset records, if it
+ * does. *files counts what was looked at. */
 void scr_faults_check(const struct scr_env *env, const char *prefix,
                       const scr_hash *dset, const struct scr_rank2file *list,
                       struct scr_faults *f, uint64_t *files);

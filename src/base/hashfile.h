@@ -58,10 +58,10 @@ int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
 int scr_hash_file_write(const struct scr_sys *sys, const char *path, const scr_hash *h,
                         enum scr_durability how, struct scr_err *err);
 
-/* A transaction on a node-local file that several processes update: takes "<path>.lock", reads
- * path (absent: empty hash), calls edit, writes the hash back if edit returned SCR_OK
- * and changed something ( *changed set to 1 by edit ), releases the lock. A file that
- * cannot be read or decoded is an error and is not replaced. */
+/* A transaction on a node-local file that several processes update: takes
+ * "<path>.lock", reads path (absent: empty hash), calls edit, writes the hash back if
+ * edit returned SCR_OK and changed something ( *changed set to 1 by edit ), releases
+ * the lock. A file that cannot be read or decoded is an error and is not replaced. */
 typedef int (*scr_hash_edit)(scr_hash *h, void *arg, int *changed, struct scr_err *err);
 int scr_hash_file_update(const struct scr_sys *sys, const char *path, int timeout_ms,
                          scr_hash_edit edit, void *arg, struct scr_err *err);

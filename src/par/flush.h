@@ -85,13 +85,13 @@ struct scr_fetch_to {
 
 /* Copies the dataset from the prefix into to->dset_dir/rank.<r> (exists) and enters its
  * files with META, FILES and DSETDESC into to->map under (id, own rank); the caller
- * writes that.
- * Rank 0 reads summary.scr and the rank2file root; parts are read by as many ranks as
- * there are parts and scattered. Sizes and CRCs are verified where recorded.
- * SCR_E_RANKS: written by a different number of ranks (nothing copied, and the caller
- * marks nothing as failed); SCR_E_CORRUPT, _MISSING, _IO: do not use this dataset; map
- * then names what may be in cache. *dset (an empty hash; here and below NULL, for lack of
- * memory, is SCR_E_NOMEM on all ranks) gets the dataset hash; *bytes: of all ranks. */
+ * writes that. Rank 0 reads summary.scr and the rank2file root; parts are read by as
+ * many ranks as there are parts and scattered. Sizes and CRCs are verified where
+ * recorded. SCR_E_RANKS: written by a different number of ranks (nothing copied, and
+ * the caller marks nothing as failed); SCR_E_CORRUPT, _MISSING, _IO: do not use this
+ * dataset; map then names what may be in cache. *dset (an empty hash; here and below
+ * NULL, for lack of memory, is SCR_E_NOMEM on all ranks) gets the dataset hash; *bytes:
+ * of all ranks. */
 int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
                   const struct scr_fetch_to *to, scr_hash *dset, uint64_t *bytes,
                   struct scr_err *err);

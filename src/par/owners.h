@@ -36,7 +36,8 @@ struct scr_owners {
     int any;                  /* out: some rank got some */
 };
 /* rc, an earlier result of this rank, is in the reduction, too: if any rank's is an
- * error, all leave with that of the lowest, its text in err, and nothing is found. Agreed. */
+ * error, all leave with that of the lowest, its text in err, and nothing is found.
+ * Agreed. */
 int scr_owners_find_all(const struct scr_comm *world, struct scr_owners *q, int rc,
                         struct scr_err *err);
 

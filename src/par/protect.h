@@ -57,8 +57,8 @@ struct scr_restore_report {
  * rebuilds lost files, verifies again. Of a whole dataset the sets are not looked for
  * unless a file turns out to be damaged. Collective over world. On success map holds on
  * every rank the complete entry (FILES, METAs, DSETDESC, REDDESC). SCR_E_LOST on all
- * ranks with the ranks at fault when beyond tolerance; SCR_E_RANKS when a
- * different number of ranks wrote the dataset (nothing touched then). Nothing that exists is
+ * ranks with the ranks at fault when beyond tolerance; SCR_E_RANKS when a different
+ * number of ranks wrote the dataset (nothing touched then). Nothing that exists is
  * deleted in either case. */
 int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
                     scr_filemap *map, struct scr_restore_report *rep,

@@ -41,10 +41,10 @@ struct scr_member_def {
     uint64_t header_bytes; /* where parity starts in that */
 };
 
-/* Opens a member; env is borrowed until the close. Files opened for writing are created 0600 if absent and cut to their size;
- * READ needs regular files of exactly their size: SCR_E_NOENT, SCR_E_MISSING (short),
- * SCR_E_CORRUPT (long), SCR_E_UNSAFE (no regular file). Any number of files: few are
- * open at a time. One thread at a time. */
+/* Opens a member; env is borrowed until the close. Files opened for writing are created
+ * 0600 if absent and cut to their size; READ needs regular files of exactly their size:
+ * SCR_E_NOENT, SCR_E_MISSING (short), SCR_E_CORRUPT (long), SCR_E_UNSAFE (no regular
+ * file). Any number of files: few are open at a time. One thread at a time. */
 int scr_member_open(const struct scr_env *env, const struct scr_member_def *def,
                     struct scr_member **out, struct scr_err *err);
 

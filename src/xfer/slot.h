@@ -13,8 +13,8 @@ struct scr_slots {
     const char *dir;
     int width;
     int first; /* number, modulo width, to begin with */
-    int crowd; /* about how many wait; the more, the longer each sleeps between looks, so
-                  that all of them together ask the file system no more often */
+    int crowd; /* about how many wait; the more, the longer each sleeps between looks,
+                  so that all of them together ask the file system no more often */
 };
 /* Waits for one of them. SCR_E_CANCELLED: p was cancelled meanwhile. */
 int scr_slot_take(const struct scr_sys *sys, const struct scr_slots *slots,
