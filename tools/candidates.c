@@ -38,6 +38,8 @@ static int judge(struct scr_tool *t, const struct scr_args *a,
                                  .ranks = (int)ranks,
                                  .any_ranks = prm.restart_any_ranks,
                                  .with_crc = a->opt[SCR_CAND_CRC] != NULL,
+                                 .distribute = prm.distribute,
+                                 .purge = prm.cache_purge,
                                  .fetch = prm.fetch,
                                  .global = prm.global_restart,
                                  .current = wanted(t, &prm),
@@ -71,11 +73,11 @@ out:
 
 static json_t *candidate_json(const struct scr_candidate *c)
 {
-    return json_pack("{s:i, s:o, s:i, s:s, s:s, s:b, s:b, s:o}", "id", c->id, "name",
-                     scr_tool_json_text(c->name), "ranks", c->ranks, "where",
+    return json_pack("{s:i, s:o, s:i, s:s, s:s, s:b, s:b, s:s, s:o}", "id", c->id,
+                     "name", scr_tool_json_text(c->name), "ranks", c->ranks, "where",
                      c->in_cache ? "cache" : "prefix", "state",
                      scr_candidate_state_name(c->state), "current", c->current, "taken",
-                     c->taken, "why", scr_tool_json_text(c->why));
+                     c->taken, "reason", c->reason, "why", scr_tool_json_text(c->why));
 }
 
 json_t *scr_candidates_json(const struct scr_judgement *j)

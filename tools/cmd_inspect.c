@@ -42,8 +42,8 @@ static void print_text(struct scr_tool *t, const struct scr_judgement *j)
     scr_tool_print(t, "  DSET WHERE  STATE      NAME\n");
     for (size_t i = 0; i < j->n; i++) {
         const struct scr_candidate *c = &j->c[i];
-        int bad = !is_usable(c) || c->state == SCR_CANDIDATE_MENDABLE ||
-                  c->state == SCR_CANDIDATE_PARTIAL;
+        int bad =
+            c->state != SCR_CANDIDATE_COMPLETE && c->state != SCR_CANDIDATE_OUTPUT;
         scr_tool_print_line(t, "%6d %-6s %-10s %s%s%s", c->id,
                             c->in_cache ? "cache" : "prefix",
                             scr_candidate_state_name(c->state), c->name ? c->name : "?",

@@ -286,17 +286,18 @@ static int edit_back(struct scr_index *index, void *arg, int *changed,
 {
     struct postrun *p = arg;
     const struct scr_lost_output *l = &p->lost_output;
-    struct scr_lost_output_ckpts all = { NULL, 0, 0 };
-    scr_lost_output_offer_listed(&all, index);
-    if (all.bad)
+    struct scr_restart_list list = { 0 };
+    scr_restart_list_index(&list, index);
+    struct scr_lost_output_choice c = scr_lost_output_choose(&list, l->oldest);
+    int bad = list.bad;
+    scr_restart_list_fini(&list);
+    if (bad)
         return scr_no_memory(err);
-    struct scr_lost_output_choice c = scr_lost_output_choose(&all, l->oldest);
     char *text = scr_lost_output_text(
         l, &c, p->stays ? SCR_LOST_OUTPUT_STAY : SCR_LOST_OUTPUT_NEXT);
     if (text != NULL)
         scr_log(p->t->env.log, SCR_LOG_WARN, "%s", text);
     free(text);
-    scr_lost_output_ckpts_fini(&all);
     *changed = c.goes_back && !p->stays;
     return *changed ? scr_index_set_current(index, c.name) : SCR_OK;
 }

@@ -15,11 +15,12 @@
 #include "store/replacing.h"
 
 static const char *const state_names[] = {
-    [SCR_CANDIDATE_COMPLETE] = "complete", [SCR_CANDIDATE_MENDABLE] = "mendable",
-    [SCR_CANDIDATE_PARTIAL] = "partial",   [SCR_CANDIDATE_OUTPUT] = "output",
-    [SCR_CANDIDATE_DROPPED] = "dropped",   [SCR_CANDIDATE_INCOMPLETE] = "incomplete",
-    [SCR_CANDIDATE_FAILED] = "failed",     [SCR_CANDIDATE_CORRUPT] = "corrupt",
-    [SCR_CANDIDATE_VERSION] = "version",   [SCR_CANDIDATE_UNREADABLE] = "unreadable",
+    [SCR_CANDIDATE_COMPLETE] = "complete",     [SCR_CANDIDATE_MENDABLE] = "mendable",
+    [SCR_CANDIDATE_PARTIAL] = "partial",       [SCR_CANDIDATE_KEPT] = "kept",
+    [SCR_CANDIDATE_OUTPUT] = "output",         [SCR_CANDIDATE_DROPPED] = "dropped",
+    [SCR_CANDIDATE_INCOMPLETE] = "incomplete", [SCR_CANDIDATE_FAILED] = "failed",
+    [SCR_CANDIDATE_CORRUPT] = "corrupt",       [SCR_CANDIDATE_VERSION] = "version",
+    [SCR_CANDIDATE_UNREADABLE] = "unreadable",
 };
 
 const char *scr_candidate_state_name(enum scr_candidate_state s)
@@ -67,15 +68,53 @@ static void find(struct scr_candidate *c, enum scr_candidate_state state,
     c->why = scr_str_take(&s);
 }
 
+/* To what was found; 0: out of memory. */
+static int add_text(struct scr_candidate *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static int add_text(struct scr_candidate *c, const char *fmt, ...)
+{
+    struct scr_str s = SCR_STR_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    scr_str_printf(&s, "%s", c->why ? c->why : "");
+    scr_str_vprintf(&s, fmt, ap);
+    va_end(ap);
+    free(c->why);
+    c->why = scr_str_take(&s);
+    return c->why != NULL;
+}
+
+static int is_foreign(const struct scr_judge *q, const struct scr_candidate *c)
+{
+    return q->ranks > 0 && c->ranks > 0 && c->ranks != q->ranks;
+}
+
 /* --- in cache --- */
 
-static const enum scr_candidate_state of_survey[] = {
-    [SCR_SURVEY_WHOLE] = SCR_CANDIDATE_COMPLETE,
-    [SCR_SURVEY_MENDABLE] = SCR_CANDIDATE_MENDABLE,
-    [SCR_SURVEY_PARTIAL] = SCR_CANDIDATE_PARTIAL,
-    [SCR_SURVEY_OPEN] = SCR_CANDIDATE_INCOMPLETE,
-    [SCR_SURVEY_LOST] = SCR_CANDIDATE_CORRUPT,
+static const struct {
+    enum scr_candidate_state state;
+    enum scr_copy_state copy; /* of this number of ranks */
+    enum scr_copy_look look;
+} of_survey[] = {
+    [SCR_SURVEY_WHOLE] = { SCR_CANDIDATE_COMPLETE, SCR_COPY_WHOLE, SCR_LOOK_GOOD },
+    [SCR_SURVEY_MENDABLE] = { SCR_CANDIDATE_MENDABLE, SCR_COPY_WHOLE, SCR_LOOK_GOOD },
+    [SCR_SURVEY_PARTIAL] = { SCR_CANDIDATE_PARTIAL, SCR_COPY_WHOLE, SCR_LOOK_GOOD },
+    [SCR_SURVEY_OPEN] = { SCR_CANDIDATE_INCOMPLETE, SCR_COPY_LOST, SCR_LOOK_DAMAGED },
+    [SCR_SURVEY_LOST] = { SCR_CANDIDATE_CORRUPT, SCR_COPY_LOST, SCR_LOOK_DAMAGED },
 };
+
+/* As a start does with the settings of q (core/revive.c). */
+static void apply_settings(const struct scr_judge *q, struct scr_candidate *c)
+{
+    if (q->purge)
+        c->copy = SCR_COPY_PURGED;
+    else if (!q->distribute && c->state != SCR_CANDIDATE_INCOMPLETE)
+        c->copy = SCR_COPY_KEPT;
+    else if (is_foreign(q, c))
+        c->copy = SCR_COPY_WHOLE;
+    if (c->copy == SCR_COPY_KEPT && c->state != SCR_CANDIDATE_KEPT)
+        find(c, SCR_CANDIDATE_KEPT, "SCR_DISTRIBUTE=0: a start leaves it as it is");
+}
 
 static int judge_survey(const struct scr_judge *q, const struct scr_survey *s,
                         const struct scr_survey_dataset *d, struct scr_candidate *c,
@@ -87,40 +126,52 @@ static int judge_survey(const struct scr_judge *q, const struct scr_survey *s,
         return scr_no_memory(err);
     if (scr_survey_judge(s, d, q->with_crc, &state, &reason) != SCR_OK)
         return scr_no_memory(err);
-    if (state == SCR_SURVEY_OPEN || state == SCR_SURVEY_LOST)
-        find(c, of_survey[state], "%s", reason.text);
+    c->ranks = d->ranks;
+    c->is_ckpt = d->d.id != 0 && d->d.is_ckpt;
+    c->copy = of_survey[state].copy;
+    c->look = of_survey[state].look;
+    if (state >= SCR_SURVEY_OPEN)
+        find(c, of_survey[state].state, "%s", reason.text);
+    apply_settings(q, c);
     if (d->d.id != 0 && !d->d.is_ckpt)
         find(c, SCR_CANDIDATE_OUTPUT, "output, not a checkpoint");
-    c->ranks = d->ranks;
     if (c->why == NULL)
-        c->state = of_survey[state];
+        c->state = of_survey[state].state;
     if (c->why == NULL && state != SCR_SURVEY_WHOLE)
         c->why = scr_strdup(reason.text);
     return SCR_OK;
 }
 
+/* The index has another dataset of its number (invariant P14). */
+static int is_anothers(const struct scr_index *index, const struct scr_dataset *d)
+{
+    struct scr_index_entry e;
+    return d->id != 0 && scr_index_get(index, d->id, &e, NULL) == SCR_OK &&
+           !scr_dataset_is_same(d, &e.dset);
+}
+
 static int judge_cached(const struct scr_judge *q, const struct scr_survey *s, int id,
-                        struct scr_judgement *j, struct scr_err *err)
+                        const struct scr_index *index, struct scr_candidate *c,
+                        struct scr_err *err)
 {
     struct scr_survey_dataset d;
     struct scr_err why = SCR_ERR_INIT;
-    struct scr_candidate *c = add(j, id, 1);
-    if (c == NULL)
-        return scr_no_memory(err);
     int rc = scr_survey_dataset(s, id, &d, &why);
     if (rc == SCR_E_NOMEM)
         return scr_no_memory(err);
     if (rc != SCR_OK) {
+        c->copy = SCR_COPY_LOST;
         find(c, SCR_CANDIDATE_CORRUPT, "%s", why.text);
         return SCR_OK;
     }
+    c->clash = is_anothers(index, &d.d);
     rc = judge_survey(q, s, &d, c, err);
     scr_survey_dataset_fini(&d);
     return rc;
 }
 
-static int judge_cache(const struct scr_judge *q, struct scr_judgement *j,
-                       struct scr_err *err)
+static int judge_cache(const struct scr_judge *q, const struct scr_index *index,
+                       struct scr_judgement *j, struct scr_err *err)
 {
     struct scr_survey s;
     int *ids = NULL, n = 0;
@@ -130,8 +181,10 @@ static int judge_cache(const struct scr_judge *q, struct scr_judgement *j,
         TRY_OUT(scr_survey_add_shared(&s, q->shared[i], err));
     if (scr_survey_ids(&s, &ids, &n) != SCR_OK)
         TRY_OUT(scr_no_memory(err));
-    for (int i = n - 1; i >= 0; i--)
-        TRY_OUT(judge_cached(q, &s, ids[i], j, err));
+    for (int i = n - 1; i >= 0; i--) {
+        struct scr_candidate *c = add(j, ids[i], 1);
+        TRY_OUT(c ? judge_cached(q, &s, ids[i], index, c, err) : scr_no_memory(err));
+    }
 out:
     free(ids);
     scr_survey_fini(&s);
@@ -156,8 +209,11 @@ static void judge_files(const struct scr_judge *q, struct scr_candidate *c,
     f.sizes_only = !q->with_crc;
     f.progress = q->progress;
     scr_faults_check(q->env, q->prefix->path, dset, list, &f, &files);
+    int real = scr_faults_real(&f);
     enum scr_candidate_state state =
-        scr_faults_real(&f) ? SCR_CANDIDATE_CORRUPT : SCR_CANDIDATE_UNREADABLE;
+        real ? SCR_CANDIDATE_CORRUPT : SCR_CANDIDATE_UNREADABLE;
+    if (f.n > 0)
+        c->look = real ? SCR_LOOK_DAMAGED : SCR_LOOK_ERROR;
     if (f.n > 1)
         find(c, state, "%s (and %zu more)", f.first ? f.first : "files", f.n - 1);
     else if (f.n == 1)
@@ -180,13 +236,10 @@ static int hint_at_rebuild(const struct scr_judge *q, struct scr_candidate *c,
     int can = scr_scan_open(&s, q->env, q->prefix, c->id, NULL) == SCR_OK &&
               scr_scan_can_rebuild(&s, q->with_crc);
     scr_scan_fini(&s);
-    if (!can)
-        return SCR_OK;
-    char *more = scr_asprintf("%s; it can be rebuilt: scr_index --prefix %s --add %d",
-                              c->why, q->prefix->path, c->id);
-    free(c->why);
-    c->why = more;
-    return more ? SCR_OK : scr_no_memory(err);
+    return !can || add_text(c, "; it can be rebuilt: scr_index --prefix %s --add %d",
+                            q->prefix->path, c->id)
+               ? SCR_OK
+               : scr_no_memory(err);
 }
 
 /* The summary, or what it will say once somebody enters the dataset. */
@@ -216,6 +269,13 @@ static int read_records(const struct scr_judge *q, struct scr_candidate *c,
     return scr_prefix_rank2file_read(q->env, q->prefix, c->id, list, err);
 }
 
+/* Only what a restart tries is read: the user may name one that has failed. */
+static int is_tried(const struct scr_judge *q, const struct scr_candidate *c)
+{
+    return c->why == NULL || (c->copy == SCR_COPY_FAILED && q->current != NULL &&
+                              c->name != NULL && strcmp(c->name, q->current) == 0);
+}
+
 /* Summary, list of files, files. */
 static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
                         struct scr_err *err)
@@ -227,14 +287,40 @@ static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
     int rc = read_records(q, c, &complete, dset, &list, &why);
     if (c->name == NULL)
         c->name = scr_strdup(scr_hash_get_val(dset, "NAME"));
+    c->look = rc == SCR_OK && complete ? SCR_LOOK_GOOD : SCR_LOOK_DAMAGED;
     if (rc == SCR_OK && !complete)
         find(c, SCR_CANDIDATE_CORRUPT, "its summary says that it is incomplete");
     c->ranks = list.ranks;
-    if (rc != SCR_OK && rc != SCR_E_NOMEM)
+    if (rc != SCR_OK && rc != SCR_E_NOMEM) {
+        c->look =
+            state_of(rc) == SCR_CANDIDATE_CORRUPT ? SCR_LOOK_DAMAGED : SCR_LOOK_ERROR;
         find(c, state_of(rc), "%s", why.text);
-    else if (rc == SCR_OK && c->why == NULL)
+    } else if (rc == SCR_OK && complete && is_tried(q, c)) {
         judge_files(q, c, dset, &list);
+    }
     scr_hash_delete(dset);
+    scr_rank2file_fini(&list);
+    return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
+}
+
+/* A start that finds nothing else enters it if all that its list names is there, each
+ * with its CRC32 (invariant P25). */
+static int look_at_unfinished(const struct scr_judge *q, struct scr_candidate *c,
+                              struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_faults f = SCR_FAULTS_INIT;
+    struct scr_rank2file list = { 0 };
+    uint64_t files = 0;
+    f.sizes_only = !q->with_crc;
+    int rc = scr_prefix_rank2file_read(q->env, q->prefix, c->id, &list, &why);
+    if (rc == SCR_OK)
+        scr_faults_check(q->env, q->prefix->path, NULL, &list, &f, &files);
+    c->look = rc == SCR_OK && f.n == 0 && f.unsummed == 0 && files > 0
+                  ? SCR_LOOK_GOOD
+                  : SCR_LOOK_DAMAGED;
+    c->ranks = list.ranks;
+    scr_faults_fini(&f);
     scr_rank2file_fini(&list);
     return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
 }
@@ -245,11 +331,14 @@ static int judge_entry(const struct scr_judge *q, const struct scr_index *index,
     struct scr_index_entry e;
     int rc = scr_index_get(index, id, &e, NULL);
     if (rc != SCR_OK) {
+        c->copy = SCR_COPY_UNLISTED;
         find(c, SCR_CANDIDATE_DROPPED, "not in the index");
         return judge_record(q, c, err);
     }
     c->name = scr_strdup(e.dset.name);
     c->current = e.current;
+    c->is_ckpt = e.dset.is_ckpt;
+    c->copy = scr_copy_state_of(&e);
     if (c->name == NULL)
         return scr_no_memory(err);
     if (e.failed)
@@ -260,7 +349,9 @@ static int judge_entry(const struct scr_judge *q, const struct scr_index *index,
         find(c, SCR_CANDIDATE_INCOMPLETE, "the index says that it is incomplete");
     if (!e.dset.is_ckpt)
         find(c, SCR_CANDIDATE_OUTPUT, "output, not a checkpoint");
-    return judge_record(q, c, err);
+    TRY(judge_record(q, c, err));
+    return c->is_ckpt && c->copy == SCR_COPY_INCOMPLETE ? look_at_unfinished(q, c, err)
+                                                        : SCR_OK;
 }
 
 /* Ids of the index and of dataset directories. */
@@ -293,6 +384,15 @@ static void start_progress(const struct scr_judge *q, const struct scr_index *in
         scr_progress_start(q->progress, q->progress_out, total);
 }
 
+/* In cache its number is another dataset's. */
+static int has_clash(const struct scr_judgement *j, int id)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (j->c[i].in_cache && j->c[i].id == id)
+            return j->c[i].clash && j->c[i].copy != SCR_COPY_PURGED;
+    return 0;
+}
+
 static int judge_prefix(const struct scr_judge *q, const struct scr_index *index,
                         struct scr_judgement *j, struct scr_err *err)
 {
@@ -301,6 +401,8 @@ static int judge_prefix(const struct scr_judge *q, const struct scr_index *index
     start_progress(q, index);
     for (size_t i = ids.n; i-- > 0 && rc == SCR_OK;) {
         struct scr_candidate *c = add(j, ids.id[i], 0);
+        if (c != NULL)
+            c->clash = has_clash(j, c->id);
         rc = c ? judge_entry(q, index, ids.id[i], c, err) : scr_no_memory(err);
         if (rc == SCR_OK && is_mendable_state(c->state))
             rc = hint_at_rebuild(q, c, err);
@@ -312,150 +414,23 @@ static int judge_prefix(const struct scr_judge *q, const struct scr_index *index
 
 /* --- which --- */
 
-/* States the index knows of: these are passed over without a fetch. */
-static int is_tried(const struct scr_candidate *c)
+static int list_copies(const struct scr_judge *q, const struct scr_judgement *j,
+                       struct scr_restart_list *list, struct scr_err *err)
 {
-    return !c->in_cache && c->state != SCR_CANDIDATE_OUTPUT &&
-           c->state != SCR_CANDIDATE_DROPPED && c->state != SCR_CANDIDATE_INCOMPLETE &&
-           c->state != SCR_CANDIDATE_FAILED;
-}
-
-static int is_ready(const struct scr_candidate *c)
-{
-    return c->state == SCR_CANDIDATE_COMPLETE || c->state == SCR_CANDIDATE_MENDABLE ||
-           c->state == SCR_CANDIDATE_PARTIAL;
-}
-
-static int is_foreign(const struct scr_judge *q, const struct scr_candidate *c)
-{
-    return q->ranks > 0 && c->ranks > 0 && c->ranks != q->ranks;
-}
-
-/* core/ranks.c: what a program that has not asked for it is not offered. */
-static int is_passed_over(const struct scr_judge *q, const struct scr_candidate *c)
-{
-    return is_foreign(q, c) && !q->any_ranks;
-}
-
-/* What the functions below look for in cache. */
-enum kind { READY, LOST, FOREIGN };
-
-static int is_kind(const struct scr_judge *q, const struct scr_candidate *c,
-                   enum kind kind)
-{
-    if (c->state == SCR_CANDIDATE_OUTPUT || is_foreign(q, c))
-        return kind == FOREIGN && c->state != SCR_CANDIDATE_OUTPUT;
-    return kind == (is_ready(c) ? READY : LOST);
-}
-
-static int is_below(const struct scr_candidate *c, int below)
-{
-    return below == 0 || c->id < below;
-}
-
-/* Newest one in cache below an id (0: any) of a kind; NULL: none. */
-static struct scr_candidate *newest_cached(const struct scr_judge *q,
-                                           struct scr_judgement *j, int below,
-                                           enum kind kind)
-{
-    for (size_t i = 0; i < j->n; i++)
-        if (j->c[i].in_cache && is_below(&j->c[i], below) && is_kind(q, &j->c[i], kind))
-            return &j->c[i];
-    return NULL;
-}
-
-static int id_of(const struct scr_candidate *c)
-{
-    return c != NULL ? c->id : 0;
-}
-
-/* The one of the prefix that is tried next below an id (0: any): CURRENT if that is
- * above, else the newest. */
-static struct scr_candidate *next_tried(struct scr_judgement *j, int above, int below)
-{
-    struct scr_candidate *newest = NULL;
     for (size_t i = 0; i < j->n; i++) {
-        struct scr_candidate *c = &j->c[i];
-        if (!is_tried(c) || !is_below(c, below))
-            continue;
-        if (c->current && c->id > above)
-            return c;
-        newest = newest ? newest : c;
+        const struct scr_candidate *c = &j->c[i];
+        scr_restart_list_add(list,
+                             (struct scr_restart_copy){ .id = c->id,
+                                                        .name = c->name,
+                                                        .cached = c->in_cache,
+                                                        .is_ckpt = c->is_ckpt,
+                                                        .current = c->current,
+                                                        .foreign = is_foreign(q, c),
+                                                        .clash = c->clash,
+                                                        .state = c->copy,
+                                                        .look = c->look });
     }
-    return newest;
-}
-
-static int has_current(const struct scr_judgement *j, int below)
-{
-    for (size_t i = 0; i < j->n; i++)
-        if (j->c[i].current && is_tried(&j->c[i]) && is_below(&j->c[i], below))
-            return 1;
-    return 0;
-}
-
-/* What the prefix has to offer first is newer: CURRENT, the newest where there is none.
- */
-static int prefix_is_newer(struct scr_judgement *j, int above, int below)
-{
-    const struct scr_candidate *c = next_tried(j, above, below);
-    return id_of(c) > above && (c->current || !has_current(j, below));
-}
-
-/* Walks the prefix as a restart does, down to id `above`. */
-static struct scr_candidate *fetched(const struct scr_judge *q, struct scr_judgement *j,
-                                     int above, int below)
-{
-    struct scr_candidate *c = next_tried(j, above, below);
-    while (c != NULL && c->id > above) {
-        if (c->state == SCR_CANDIDATE_COMPLETE && !is_passed_over(q, c))
-            return c;
-        c = next_tried(j, above, c->id);
-    }
-    return NULL;
-}
-
-/* core/restart.c find_below_all, find_flushed_all */
-static struct scr_candidate *look_below(const struct scr_judge *q,
-                                        struct scr_judgement *j, int below, int *again)
-{
-    struct scr_candidate *cached = newest_cached(q, j, below, READY), *c = NULL;
-    struct scr_candidate *foreign = newest_cached(q, j, below, FOREIGN);
-    int lost = id_of(newest_cached(q, j, below, LOST));
-    int above = id_of(cached) > id_of(foreign) ? id_of(cached) : id_of(foreign);
-    *again = 0;
-    if (q->fetch && (cached == NULL || lost > cached->id || below > 0 ||
-                     prefix_is_newer(j, above, below)))
-        c = fetched(q, j, above, below);
-    if (c != NULL || id_of(foreign) <= id_of(cached))
-        return c ? c : cached;
-    if (is_ready(foreign) && q->any_ranks)
-        return foreign;
-    *again = foreign->id;
-    return NULL;
-}
-
-static struct scr_candidate *look(const struct scr_judge *q, struct scr_judgement *j,
-                                  int below)
-{
-    struct scr_candidate *c;
-    do
-        c = look_below(q, j, below, &below);
-    while (c == NULL && below > 0);
-    return c;
-}
-
-/* The checkpoint SCR_CURRENT names; of several the newest, of one here and there the
- * copy in cache. NULL: none that can be gone to. */
-static struct scr_candidate *wanted(const struct scr_judge *q, struct scr_judgement *j)
-{
-    struct scr_candidate *found = NULL;
-    for (size_t i = 0; i < j->n && q->current != NULL; i++) {
-        struct scr_candidate *c = &j->c[i];
-        if (c->name != NULL && strcmp(c->name, q->current) == 0 &&
-            (is_ready(c) || is_tried(c)) && c->id > id_of(found))
-            found = c;
-    }
-    return found;
+    return list->bad ? scr_no_memory(err) : SCR_OK;
 }
 
 /* --- lost output: core/lost_output.c --- */
@@ -465,57 +440,14 @@ struct caches {
     const struct scr_judgement *j;
 };
 
-/* As far as the caches in reach show. A start keeps what a different number of ranks
- * wrote as it is. */
+/* As far as the caches in reach show. */
 static int is_gone(const void *arg, int id)
 {
-    const struct caches *in = arg;
-    for (size_t i = 0; i < in->j->n; i++) {
-        const struct scr_candidate *c = &in->j->c[i];
-        if (c->in_cache && c->id == id)
-            return !is_foreign(in->q, c) && (c->state == SCR_CANDIDATE_CORRUPT ||
-                                             c->state == SCR_CANDIDATE_INCOMPLETE);
-    }
+    const struct scr_judgement *j = arg;
+    for (size_t i = 0; i < j->n; i++)
+        if (j->c[i].in_cache && j->c[i].id == id)
+            return j->c[i].copy == SCR_COPY_LOST || j->c[i].copy == SCR_COPY_PURGED;
     return 1;
-}
-
-/* What a restart would try, in cache and on the prefix. */
-static struct scr_lost_output_ckpts offered(const struct scr_judge *q,
-                                            const struct scr_judgement *j)
-{
-    struct scr_lost_output_ckpts all = { NULL, 0, 0 };
-    for (size_t i = 0; i < j->n; i++) {
-        const struct scr_candidate *c = &j->c[i];
-        if (c->name != NULL && (c->in_cache ? is_kind(q, c, READY) : is_tried(c)))
-            scr_lost_output_offer(&all, c->id, c->name);
-    }
-    return all;
-}
-
-/* The one of that id, in cache or on the prefix; NULL: it cannot be read. */
-static struct scr_candidate *readable(const struct scr_judge *q,
-                                      struct scr_judgement *j, int id)
-{
-    for (size_t i = 0; i < j->n; i++) {
-        struct scr_candidate *c = &j->c[i];
-        if (c->id == id &&
-            (c->in_cache ? is_kind(q, c, READY) : c->state == SCR_CANDIDATE_COMPLETE))
-            return c;
-    }
-    return NULL;
-}
-
-static struct scr_candidate *before_lost(const struct scr_judge *q,
-                                         struct scr_judgement *j)
-{
-    struct scr_lost_output_ckpts all = offered(q, j);
-    struct scr_lost_output_choice ch = scr_lost_output_choose(&all, j->lost.oldest);
-    struct scr_candidate *c = NULL;
-    if (ch.goes_back)
-        while (ch.before > 0 && (c = readable(q, j, ch.before)) == NULL)
-            ch = scr_lost_output_choose(&all, ch.before);
-    scr_lost_output_ckpts_fini(&all);
-    return c != NULL && is_passed_over(q, c) ? NULL : c;
 }
 
 static int goes_back(const struct scr_judge *q)
@@ -523,17 +455,15 @@ static int goes_back(const struct scr_judge *q)
     return q->fetch && q->current == NULL && !q->past_lost_output;
 }
 
-static int tell_lost(const struct scr_judge *q, struct scr_judgement *j)
+static int tell_lost(const struct scr_judge *q, const struct scr_restart_list *list,
+                     struct scr_judgement *j)
 {
-    struct scr_lost_output_ckpts all = offered(q, j);
-    struct scr_lost_output_choice ch = scr_lost_output_choose(&all, j->lost.oldest);
+    struct scr_lost_output_choice ch = scr_lost_output_choose(list, j->lost.oldest);
     if (j->lost.oldest > 0)
         j->lost_text = scr_lost_output_text(&j->lost, &ch,
                                             goes_back(q) ? SCR_LOST_OUTPUT_RESTART
                                                          : SCR_LOST_OUTPUT_STAY);
-    int ok = !all.bad && (j->lost.oldest == 0 || j->lost_text != NULL);
-    scr_lost_output_ckpts_fini(&all);
-    return ok;
+    return j->lost.oldest == 0 || j->lost_text != NULL;
 }
 
 /* A flush file that is damaged, or of a newer version, lists none: so does a start. */
@@ -541,7 +471,6 @@ static int find_lost(const struct scr_judge *q, const struct scr_index *index,
                      struct scr_judgement *j, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    const struct caches in = { q, j };
     scr_hash *flush = scr_hash_new();
     int rc;
     TRY_OUT(q->job_id == NULL ? SCR_OK
@@ -549,7 +478,7 @@ static int find_lost(const struct scr_judge *q, const struct scr_index *index,
                 ? scr_no_memory(&why)
                 : scr_prefix_state_read(q->env, q->prefix, "flush.scr", flush, &why));
     if (q->job_id != NULL &&
-        scr_lost_output_find(&j->lost, flush, index, q->job_id, is_gone, &in) != SCR_OK)
+        scr_lost_output_find(&j->lost, flush, index, q->job_id, is_gone, j) != SCR_OK)
         TRY_OUT(scr_no_memory(&why));
 out:
     scr_hash_delete(flush);
@@ -558,91 +487,74 @@ out:
                : scr_fail(err, rc, 0, "%s", why.text);
 }
 
-static struct scr_candidate *choose(const struct scr_judge *q, struct scr_judgement *j)
+/* What was found of it says why it is not taken, else its place in the order. */
+static int explain(const struct scr_judge *q, const struct scr_judgement *j,
+                   const struct scr_restart_copy *copy, struct scr_candidate *c)
 {
-    struct scr_candidate *c = wanted(q, j), *before = NULL;
-    if (c != NULL && is_ready(c) && (c->in_cache || q->fetch) && !is_passed_over(q, c))
-        return c;
-    if (j->lost.oldest > 0 && goes_back(q))
-        before = before_lost(q, j);
-    return before != NULL ? before : look(q, j, id_of(c));
-}
-
-/* Why one that could be taken is not. */
-static void explain(const struct scr_judge *q, struct scr_judgement *j,
-                    struct scr_candidate *c)
-{
-    const struct scr_candidate *t = j->taken;
-    if (c == t)
-        find(c, c->state,
-             c->in_cache && q->global ? "in cache, read from the prefix"
-             : c->in_cache            ? "in cache"
-             : j->lost.oldest > c->id ? "the newest before output that is lost"
-             : c->current             ? "current, complete"
-                                      : "the newest that can be read");
-    else if (is_passed_over(q, c))
-        find(c, c->state, "not offered without SCR_RESTART_ANY_RANKS=1");
-    else if (!c->in_cache && !q->fetch)
-        find(c, c->state, "SCR_FETCH=0: the prefix directory is not looked at");
-    else if (t == NULL)
-        find(c, c->state, "a newer one stops the search, see above");
-    else if (t->id == c->id)
-        find(c, c->state, "the same dataset is read from %s",
-             t->in_cache ? "cache" : "the prefix directory");
-    else if (j->lost.oldest > t->id && c->id > j->lost.oldest)
-        find(c, c->state, "newer than output that is lost, dataset %d", j->lost.oldest);
-    else if (c->id > t->id)
-        find(c, c->state, "newer than the one a restart starts from, dataset %d",
-             t->id);
-    else
-        find(c, c->state, "older than dataset %d", t->id);
+    c->reason = scr_passed_word(copy->passed);
+    if (c->why != NULL)
+        return 1;
+    c->why = !c->taken ? scr_passed_text(copy)
+                       : scr_strdup(c->in_cache && q->global
+                                        ? "in cache, read from the prefix"
+                                    : c->in_cache ? "in cache"
+                                    : j->lost.oldest > c->id
+                                        ? "the newest before output that is lost"
+                                    : c->current ? "current, complete"
+                                                 : "the newest that can be read");
+    return c->why != NULL;
 }
 
 /* Others wrote it: not every program can read it. */
 static int tell_ranks(const struct scr_judge *q, struct scr_candidate *c)
 {
-    if (!is_foreign(q, c) || c->why == NULL)
-        return c->why != NULL;
-    char *more = scr_asprintf("%s; written by %d ranks, the run has %d", c->why,
-                              c->ranks, q->ranks);
-    free(c->why);
-    c->why = more;
-    return more != NULL;
+    if (!is_foreign(q, c))
+        return 1;
+    return add_text(c, "; written by %d ranks, the run has %d", c->ranks, q->ranks);
 }
 
 /* A restart begins by entering it. */
 static int tell_entry(const struct scr_judge *q, struct scr_candidate *c)
 {
-    if (!c->arrived && !c->unplaced)
+    const char *prefix = q->prefix->path;
+    if (c->taken && c->copy == SCR_COPY_INCOMPLETE)
+        return add_text(c, "; all its files exist: the next start enters it");
+    if (c->arrived)
+        return add_text(
+            c, "; copied, not in the index yet: scr_index --prefix %s --adopt", prefix);
+    if (!c->unplaced)
         return 1;
-    char *more =
-        c->arrived
-            ? scr_asprintf("%s; copied, not in the index yet: scr_index --prefix %s "
-                           "--adopt",
-                           c->why, q->prefix->path)
-            : scr_asprintf("%s; some of its files are not renamed yet, the next start "
-                           "renames them, or: scr_index --prefix %s --add %d",
-                           c->why, q->prefix->path, c->id);
-    free(c->why);
-    c->why = more;
-    return more != NULL;
+    return add_text(c,
+                    "; some of its files are not renamed yet, the next start renames "
+                    "them, or: scr_index --prefix %s --add %d",
+                    prefix, c->id);
 }
 
 static int finish(const struct scr_judge *q, struct scr_judgement *j,
                   struct scr_err *err)
 {
-    struct scr_candidate *taken = choose(q, j);
-    j->taken = taken;
-    if (!tell_lost(q, j))
-        return scr_no_memory(err);
-    if (taken != NULL)
-        taken->taken = 1;
+    const struct scr_restart_ask ask = { .fetch = q->fetch,
+                                         .global = q->global,
+                                         .any_ranks = q->any_ranks,
+                                         .wanted = q->current,
+                                         .lost = goes_back(q) ? j->lost.oldest : 0 };
+    struct scr_restart_list list = { 0 };
+    int rc;
+    TRY_OUT(list_copies(q, j, &list, err));
+    const struct scr_restart_copy *taken = scr_restart_order(&ask, &list);
+    if (!tell_lost(q, &list, j))
+        TRY_OUT(scr_no_memory(err));
     for (size_t i = 0; i < j->n; i++) {
-        explain(q, j, &j->c[i]);
-        if (!tell_ranks(q, &j->c[i]) || !tell_entry(q, &j->c[i]))
-            return scr_no_memory(err);
+        struct scr_candidate *c = &j->c[i];
+        c->taken = &list.c[i] == taken;
+        if (c->taken)
+            j->taken = c;
+        if (!explain(q, j, &list.c[i], c) || !tell_ranks(q, c) || !tell_entry(q, c))
+            TRY_OUT(scr_no_memory(err));
     }
-    return SCR_OK;
+out:
+    scr_restart_list_fini(&list);
+    return rc;
 }
 
 int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_err *err)
@@ -653,7 +565,7 @@ int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_e
     TRY_OUT(scr_prefix_index_look(q->env, q->prefix, &index, err));
     TRY_OUT(scr_arrivals_look(q->env, q->prefix, &index, NULL, &arrived, err));
     TRY_OUT(scr_replacings_look(q->env, q->prefix, &index, err));
-    TRY_OUT(judge_cache(q, out, err));
+    TRY_OUT(judge_cache(q, &index, out, err));
     TRY_OUT(judge_prefix(q, &index, out, err));
     TRY_OUT(find_lost(q, &index, out, err));
     TRY_OUT(finish(q, out, err));

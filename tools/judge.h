@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a restart would do: every dataset that is in the caches in reach or in the
- * prefix directory, what state it is in, and which one SCR_Have_restart would offer.
- *
- * It looks in this order: the checkpoint SCR_CURRENT names. Where output of the job is
- * lost (fmt/lost_output.h), the newest before it. The newest in cache that is
- * whole or can be rebuilt; unless something newer was lost from cache, or is current,
- * and is in the prefix. Without one in cache: the current dataset of the index, then
- * the newest complete one that has not failed, then older ones. Nothing is changed
- * here.
+ * prefix directory, what state it is in, and which one SCR_Have_restart would offer, by
+ * the order of fmt/restart_order.h. Nothing is changed here.
  */
 #ifndef SCR_TOOL_JUDGE_H
 #define SCR_TOOL_JUDGE_H
@@ -20,6 +14,7 @@ enum scr_candidate_state {
     SCR_CANDIDATE_COMPLETE,   /* could be taken */
     SCR_CANDIDATE_MENDABLE,   /* in cache: could be taken once rebuilt */
     SCR_CANDIDATE_PARTIAL,    /* in cache: other nodes decide */
+    SCR_CANDIDATE_KEPT,       /* in cache: stays for a later start */
     SCR_CANDIDATE_OUTPUT,     /* not a checkpoint */
     SCR_CANDIDATE_DROPPED,    /* not in the index */
     SCR_CANDIDATE_INCOMPLETE, /* by the index, or never completed in cache */
@@ -42,6 +37,11 @@ struct scr_candidate {
     int unplaced; /* the same, some not yet by their names (store/replacing.h) */
     char *why;    /* one line */
     int taken;
+    /* for the order of a restart */
+    int is_ckpt, clash;
+    enum scr_copy_state copy;
+    enum scr_copy_look look;
+    const char *reason; /* a word: scr_passed_word */
 };
 
 struct scr_judgement {
@@ -59,11 +59,13 @@ struct scr_judge {
     size_t ncntl;
     const char *const *shared; /* caches that all nodes share, nshared of them */
     size_t nshared;
-    int ranks;     /* of the run to come; 0: as many as wrote the dataset */
-    int any_ranks; /* SCR_RESTART_ANY_RANKS: it takes what other numbers wrote */
-    int with_crc;  /* read every byte; else sizes only */
-    int fetch;     /* SCR_FETCH: the prefix is looked at */
-    int global;    /* SCR_GLOBAL_RESTART: what is in cache is flushed and fetched */
+    int ranks;      /* of the run to come; 0: as many as wrote the dataset */
+    int any_ranks;  /* SCR_RESTART_ANY_RANKS: it takes what other numbers wrote */
+    int with_crc;   /* read every byte; else sizes only */
+    int distribute; /* SCR_DISTRIBUTE: what is in cache is looked at */
+    int purge;      /* SCR_CACHE_PURGE: it is deleted */
+    int fetch;      /* SCR_FETCH: the prefix is looked at */
+    int global;     /* SCR_GLOBAL_RESTART: what is in cache is flushed and fetched */
     const char *current;  /* SCR_CURRENT; NULL: not set, or the job has gone to it */
     const char *job_id;   /* whose output may be lost; NULL: none is looked for */
     int past_lost_output; /* SCR_RESTART_PAST_LOST_OUTPUT */

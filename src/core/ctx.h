@@ -17,6 +17,7 @@
 #include "fmt/event.h"
 #include "fmt/filemap.h"
 #include "fmt/rank2file.h"
+#include "fmt/restart_order.h"
 #include "par/comm.h"
 #include "par/flush.h"
 #include "par/plain.h"
@@ -252,7 +253,6 @@ struct scr_ctx {
     struct scr_restart restart;
     struct scr_async async;
     int tried_below; /* restarts look for ids below this; 0: any */
-    int unfinished;  /* the prefix may have checkpoints that are not complete */
     struct scr_ranks ranks;
     int wanted_taken;  /* SCR_CURRENT was applied, and nothing was written since */
     char *gone_before; /* what current.scr had for the job before that, or NULL */
@@ -685,22 +685,17 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The same; one that a different number of ranks wrote is opened in place instead:
  * ctx->restart is loaded then. */
 int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* The current or newest complete checkpoint with an id above `above` (which may be the
- * current one: then there is none) and below ctx->tried_below that can be fetched;
- * failing ones are reported and skipped. *id = 0: none. */
-int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err);
-/* 1 if CURRENT, or the newest that is complete where CURRENT leads to none, has an id
- * above that, or if the index cannot be read: scr_fetch_newest_all says why. */
-int scr_prefix_is_newer_all(struct scr_ctx *ctx, int above);
 /* The newest checkpoint on the prefix below ctx->tried_below that is not complete, but
  * has all files as its list records them, becomes complete (unfinished.c, invariant
  * P25); *id = 0: none, also where the newest could not be checked or recorded, which is
  * reported. */
 int scr_unfinished_enter_all(struct scr_ctx *ctx, int *id, struct scr_err *err);
-/* 1 if an index lists checkpoints that it might be. Local. */
-int scr_unfinished_any(const struct scr_index *index);
-/* Loads the newest checkpoint with an id below ctx->tried_below, from cache, else from
- * the prefix, there also one that only lacks its record. Finding none is success. */
+/* Adds what is in cache, and the index, to a list for fmt/restart_order.h, which
+ * borrows from both. On rank 0. */
+void scr_restart_copies(const struct scr_ctx *ctx, const struct scr_index *index,
+                        struct scr_restart_list *list);
+/* Loads the first checkpoint that can be read in the order of fmt/restart_order.h, of
+ * those with an id below ctx->tried_below. Finding none is success. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err);
 /* 1: an error that says something about the dataset, so that an older one is tried. */
 int scr_restart_is_passed_over(int rc);
@@ -760,9 +755,8 @@ void scr_ranks_tell(struct scr_ctx *ctx);
 int scr_regroup_ranks_all(const struct scr_ctx *ctx, int id);
 /* Loads dataset id from the prefix, to be read in place; nothing is changed there. */
 int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Newest checkpoint of a different number of ranks in cache with an id below `below`
- * (0: any), except for those that this run has gone back behind; 0: none. */
-int scr_regroup_newest_all(struct scr_ctx *ctx, int below);
+/* 1 if this run has gone back to an older one, and left this for those who wrote it. */
+int scr_regroup_is_left_behind(const struct scr_ctx *ctx, int id);
 /* Loads one that is in cache: it is opened on the prefix, where it is copied first if
  * it is not there, by these ranks for those that wrote it. The cache stays as it is. */
 int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err);

@@ -78,14 +78,6 @@ static int is_bad_dataset(int rc)
     return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_OUTSIDE;
 }
 
-/* Errors that are this run's fault: an older dataset would lose work for nothing, or be
- * taken only because it is smaller. */
-static int is_ours(int rc)
-{
-    return rc == SCR_E_FULL || rc == SCR_E_NOMEM || rc == SCR_E_UNSAFE ||
-           rc == SCR_E_CONFIG || rc == SCR_E_MPI || rc == SCR_E_UNSUPPORTED;
-}
-
 static void note_in_index_all(struct scr_ctx *ctx, struct fetched f)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -211,90 +203,4 @@ int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         return rc == SCR_OK ? scr_regroup_open_all(ctx, id, err) : rc;
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
-}
-
-/* --- which --- */
-
-/* The dataset to restart from that the index names, if it can be; -1: none. */
-static int current_of(const struct scr_ctx *ctx, const struct scr_index *index)
-{
-    struct scr_index_entry e;
-    int id = index->current_id;
-    if ((ctx->tried_below > 0 && id >= ctx->tried_below) ||
-        scr_index_get(index, id, &e, NULL) != SCR_OK)
-        return -1;
-    return e.complete && !e.failed && e.dset.is_ckpt ? id : -1;
-}
-
-/* The first that the index has to offer: CURRENT, or the newest where that leads to
- * nothing, as after its deletion; -1: none. */
-static int first_of(const struct scr_ctx *ctx, const struct scr_index *index)
-{
-    int id = current_of(ctx, index);
-    return id >= 0 ? id : scr_index_newest(index, ctx->tried_below);
-}
-
-/* Also whether checkpoints are there that are not complete, in case that none is found.
- */
-static int choose(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
-{
-    struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
-    *id = rc == SCR_OK ? first_of(ctx, &index) : -1;
-    if (rc == SCR_OK && *id < above) /* the newest in cache may be the current one */
-        *id = scr_index_newest(&index, ctx->tried_below);
-    ctx->unfinished = scr_unfinished_any(&index);
-    scr_index_fini(&index);
-    return rc;
-}
-
-/* Rank 0 chooses for all: CURRENT if that is above, else the newest; 0: none. */
-static int choose_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
-{
-    int rc = SCR_OK, choice = 0;
-    ctx->unfinished = 0;
-    if (ctx->world.rank == 0)
-        rc = choose(ctx, above, &choice, err);
-    struct scr_vote v = { .least = { choice > 0 ? -choice : 0, -ctx->unfinished } };
-    rc = scr_vote_all(&ctx->world, rc, &v, err);
-    *id = (int)-v.least[0];
-    ctx->unfinished = v.least[1] != 0;
-    return rc;
-}
-
-int scr_prefix_is_newer_all(struct scr_ctx *ctx, int above)
-{
-    int newer = 0;
-    if (ctx->world.rank == 0) {
-        struct scr_index index = SCR_INDEX_INIT;
-        newer =
-            scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) != SCR_OK ||
-            first_of(ctx, &index) > above;
-        scr_index_fini(&index);
-    }
-    return scr_or_all(&ctx->world, newer);
-}
-
-int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
-{
-    for (;;) {
-        struct scr_err why = SCR_ERR_INIT;
-        int choice = 0;
-        *id = 0;
-        int rc = choose_all(ctx, above, &choice, err);
-        if (rc != SCR_OK || choice <= above)
-            return rc;
-        rc = scr_fetch_or_open_all(ctx, choice, &why);
-        *id = rc == SCR_OK ? choice : 0;
-        if (rc == SCR_OK)
-            return rc;
-        if (is_ours(rc))
-            return scr_fail(err, rc, 0, "fetch of dataset %d: %s", choice, why.text);
-        if (rc == SCR_E_RANKS)
-            scr_ranks_pass_over(ctx, choice, &why);
-        else
-            scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", choice,
-                    why.text);
-        ctx->tried_below = choice;
-    }
 }

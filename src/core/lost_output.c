@@ -21,17 +21,6 @@ static int is_gone(const void *arg, int id)
 
 /* --- which checkpoint; on rank 0 --- */
 
-/* Those in cache and those of the index, which has the names. */
-static struct scr_lost_output_ckpts list_ckpts(const struct scr_ctx *ctx,
-                                               const struct scr_index *index)
-{
-    struct scr_lost_output_ckpts all = { NULL, 0, 0 };
-    for (int id = 0; (id = scr_cache_newest_ckpt(ctx, id)) > 0;)
-        scr_lost_output_offer(&all, id, scr_cache_name_of(ctx, id));
-    scr_lost_output_offer_listed(&all, index);
-    return all;
-}
-
 /* A user who chooses a checkpoint goes to that one, as does a program that reads the
  * prefix itself. */
 static int goes_back(const struct scr_ctx *ctx)
@@ -43,18 +32,19 @@ static int report(struct scr_ctx *ctx, const struct scr_index *index,
                   const struct scr_lost_output *l)
 {
     int back = goes_back(ctx);
-    struct scr_lost_output_ckpts all = list_ckpts(ctx, index);
-    struct scr_lost_output_choice c = scr_lost_output_choose(&all, l->oldest);
+    struct scr_restart_list list = { 0 };
+    scr_restart_copies(ctx, index, &list);
+    struct scr_lost_output_choice c = scr_lost_output_choose(&list, l->oldest);
     char *text =
         scr_lost_output_text(l, &c, back ? SCR_LOST_OUTPUT_BACK : SCR_LOST_OUTPUT_STAY);
     int rc;
-    TRY_OUT(all.bad || text == NULL ? SCR_E_NOMEM : SCR_OK);
+    TRY_OUT(list.bad || text == NULL ? SCR_E_NOMEM : SCR_OK);
     scr_log(&ctx->log, SCR_LOG_WARN, "%s", text);
     if (back && c.goes_back)
         ctx->lost.below = l->oldest;
 out:
     free(text);
-    scr_lost_output_ckpts_fini(&all);
+    scr_restart_list_fini(&list);
     return rc;
 }
 
@@ -89,9 +79,10 @@ static char *name_below(struct scr_ctx *ctx, int below)
     char *name = NULL;
     struct scr_index index = SCR_INDEX_INIT;
     if (scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) == SCR_OK) {
-        struct scr_lost_output_ckpts all = list_ckpts(ctx, &index);
-        name = scr_strdup(scr_lost_output_choose(&all, below).name);
-        scr_lost_output_ckpts_fini(&all);
+        struct scr_restart_list list = { 0 };
+        scr_restart_copies(ctx, &index, &list);
+        name = scr_strdup(scr_lost_output_choose(&list, below).name);
+        scr_restart_list_fini(&list);
     }
     scr_index_fini(&index);
     return name;

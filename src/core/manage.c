@@ -114,14 +114,6 @@ static int drop_from_index_all(struct scr_ctx *ctx, int id,
     return rc == SCR_OK ? scr_edit_index_all(ctx, edit, &id, err) : rc;
 }
 
-/* Of two datasets of one name the newer one is meant. */
-static int can_be_current(const struct scr_ctx *ctx, const struct found *f, int id)
-{
-    if (id == f->cached)
-        return (scr_cache_kind(ctx, id) & SCR_IS_CKPT) != 0;
-    return f->is_ckpt;
-}
-
 /* What was offered before the call that failed is offered again. */
 static int find_again_all(struct scr_ctx *ctx, int rc)
 {
@@ -152,23 +144,46 @@ static int newest_of(const struct found *f)
     return f->listed > f->cached ? f->listed : f->cached;
 }
 
+static void list_found(const struct scr_ctx *ctx, const char *name,
+                       const struct found *f, struct scr_restart_copy *copy)
+{
+    int kept = scr_cache_is(ctx, f->cached, SCR_CACHE_KEPT);
+    copy[0] = (struct scr_restart_copy){
+        .id = f->cached,
+        .name = name,
+        .cached = 1,
+        .is_ckpt = (scr_cache_kind(ctx, f->cached) & SCR_IS_CKPT) != 0,
+        .state = kept ? SCR_COPY_KEPT : SCR_COPY_WHOLE
+    };
+    copy[1] = (struct scr_restart_copy){ .id = f->listed,
+                                         .name = name,
+                                         .is_ckpt = 1,
+                                         .clash = f->clash,
+                                         .state = f->is_ckpt ? SCR_COPY_WHOLE
+                                                             : SCR_COPY_INCOMPLETE };
+}
+
 static int go_to_found_all(struct scr_ctx *ctx, const char *who, const char *name,
                            const struct found *found, int *tried, struct scr_err *err)
 {
     const struct found f = *found;
     int id = newest_of(found), counted = ctx->ckpt_id, rc;
-    if (f.clash && id == f.listed)
+    struct scr_restart_copy copy[2];
+    list_found(ctx, name, found, copy);
+    const struct scr_restart_list list = { copy, 2, 0 };
+    const struct scr_restart_copy *c = scr_restart_named(&list, name);
+    if (c != NULL && c->clash)
         return scr_fail(err, SCR_E_TAKEN, 0,
                         "%s: %s has the number of %s in cache (dataset %d), as another "
                         "job wrote it: go to it in a run that has nothing in cache",
                         who, name, scr_cache_name_of(ctx, id), id);
-    if (!can_be_current(ctx, &f, id))
+    if (c == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "%s: dataset %s is no complete checkpoint",
                         who, name);
     /* Loaded first: what cannot be had must not cost what is there. */
     ctx->ckpt_id = id == f.listed && f.ckpt > 0 ? f.ckpt : ctx->ckpt_id;
     *tried = id;
-    if (scr_cache_is(ctx, id, SCR_CACHE_KEPT) && id != f.listed)
+    if (c->state == SCR_COPY_KEPT)
         rc = scr_cache_refuse_kept(id, err);
     else
         rc = scr_restart_load_all(ctx, id, err);

@@ -48,8 +48,7 @@ int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 /* --- out of the cache --- */
 
-/* 1 if this run has gone back to an older one, and left this for those who wrote it. */
-static int is_left_behind(const struct scr_ctx *ctx, int id)
+int scr_regroup_is_left_behind(const struct scr_ctx *ctx, int id)
 {
     return ctx->from_id > 0 && id > ctx->from_id && id <= ctx->from_last;
 }
@@ -59,15 +58,6 @@ int scr_regroup_ranks_all(const struct scr_ctx *ctx, int id)
     int ranks = 0;
     (void)scr_hash_get_val_int(scr_cache_any_desc(ctx, id), "RANKS", &ranks);
     return (int)scr_max_all(&ctx->world, ranks);
-}
-
-int scr_regroup_newest_all(struct scr_ctx *ctx, int below)
-{
-    int id = below;
-    while ((id = scr_cache_newest(ctx, SCR_CACHE_FOREIGN, id)) > 0)
-        if (!is_left_behind(ctx, id) && (scr_cache_kind(ctx, id) & SCR_IS_CKPT))
-            break;
-    return id;
 }
 
 int scr_regroup_flush_all(struct scr_ctx *ctx, const struct scr_copy_opts *o, int id,

@@ -99,33 +99,6 @@ static int load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return SCR_OK;
 }
 
-/* The newest one in cache that is not damaged; a damaged one counts as lost. Errors of
- * this run are errors: a program to which none is offered would begin anew. */
-static int load_cached_all(struct scr_ctx *ctx, struct scr_err *err)
-{
-    int id;
-    while ((id = scr_cache_newest_ckpt(ctx, ctx->tried_below)) > 0) {
-        struct scr_err why = SCR_ERR_INIT;
-        int rc = load_all(ctx, id, &why);
-        if (rc == SCR_OK)
-            return rc;
-        if (rc != SCR_E_CORRUPT)
-            return scr_fail(err, rc, 0, "dataset %d in cache: %s", id, why.text);
-        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d in cache is not usable: %s", id,
-                why.text);
-        scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
-    }
-    return SCR_OK;
-}
-
-/* Newest checkpoint in cache, of any number of ranks; 0: none. */
-static int newest_of_any_all(struct scr_ctx *ctx)
-{
-    int ours = scr_cache_newest_ckpt(ctx, ctx->tried_below);
-    int foreign = scr_regroup_newest_all(ctx, ctx->tried_below);
-    return ours > foreign ? ours : foreign;
-}
-
 /* Errors that say something about the dataset. */
 static int is_spoilt(int rc)
 {
@@ -153,144 +126,203 @@ static int load_flushed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return scr_restart_load_all(ctx, id, err);
 }
 
-/* The prefix is asked for what is newer than `above`, the newest in cache below
- * `below`: when none there is ours, when something newer was lost from cache or cannot
- * be used now, when what the prefix offers first is newer, as one is that bypassed the
- * cache or that another job wrote, and on the way back to older ones, which may lie
- * here and there in turn. */
-static int asks_prefix_all(struct scr_ctx *ctx, int below, int above)
-{
-    int cached = scr_cache_newest_ckpt(ctx, below);
-    int lost = scr_cache_newest(ctx, SCR_CACHE_LOST, below);
-    int kept = scr_cache_newest(ctx, SCR_CACHE_KEPT, below);
-    return ctx->prm.fetch && (cached == 0 || lost > cached || kept > cached ||
-                              below > 0 || scr_prefix_is_newer_all(ctx, above));
-}
+/* --- the search (fmt/restart_order.h) --- */
 
-/* SCR_GLOBAL_RESTART: the newest one, flushed if it is in cache, to be read on the
- * prefix. A checkpoint that cannot get there is an error: an older one would lose its
- * work. A checkpoint whose files something newer has on the prefix (P15) is skipped: if
- * this run could read that, it would have been taken before. */
-static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
+void scr_restart_copies(const struct scr_ctx *ctx, const struct scr_index *index,
+                        struct scr_restart_list *list)
 {
-    int id, found = 0;
-    while ((id = newest_of_any_all(ctx)) > 0) {
-        if (asks_prefix_all(ctx, ctx->tried_below, id)) {
-            int rc = scr_fetch_newest_all(ctx, id, &found, err);
-            if (rc != SCR_OK || found > 0)
-                return rc;
-        }
-        struct scr_err why = SCR_ERR_INIT;
-        int rc = load_flushed_all(ctx, id, &why);
-        if (rc == SCR_OK)
-            return rc;
-        if (rc == SCR_E_RANKS)
-            scr_ranks_pass_over(ctx, id, &why);
-        else if (!scr_restart_is_passed_over(rc) && rc != SCR_E_NEWER)
-            return scr_fail(err, rc, 0, "SCR_GLOBAL_RESTART: %s", why.text);
-        else
-            scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is skipped: %s",
-                    scr_cache_name_of(ctx, id), id, why.text);
-        if (rc == SCR_E_TAKEN && ctx->prm.fetch) { /* what has the number may do */
-            ctx->tried_below = id + 1;
-            rc = scr_fetch_newest_all(ctx, id - 1, &found, err);
-            if (rc != SCR_OK || found > 0)
-                return rc;
-        }
-        ctx->tried_below = id;
+    for (size_t i = 0; i < ctx->nheld; i++) {
+        const struct scr_held *h = &ctx->held[i];
+        int foreign = h->state == SCR_CACHE_FOREIGN;
+        if (!foreign || !scr_regroup_is_left_behind(ctx, h->id))
+            scr_restart_list_add(
+                list, (struct scr_restart_copy){
+                          .id = h->id,
+                          .name = scr_cache_name_of(ctx, h->id),
+                          .cached = 1,
+                          .is_ckpt = (h->kind & SCR_IS_CKPT) != 0,
+                          .foreign = foreign,
+                          .state = h->state == SCR_CACHE_LOST   ? SCR_COPY_LOST
+                                   : h->state == SCR_CACHE_KEPT ? SCR_COPY_KEPT
+                                                                : SCR_COPY_WHOLE });
     }
-    scr_restart_fini(&ctx->restart);
-    return ctx->prm.fetch ? scr_fetch_newest_all(ctx, 0, &id, err) : SCR_OK;
+    scr_restart_list_index(list, index);
 }
 
-/* A checkpoint of a different number of ranks. *again: it is skipped and reported, and
- * the search continues below it. So is one whose files something newer has on the
- * prefix (P15): nothing brings it there. */
-static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
-                            struct scr_err *err)
+/* Rank 0 has the list, and says whose turn it is. */
+struct search {
+    struct scr_index index;
+    struct scr_restart_list list;
+    int turn;
+    int id, cached, unfinished; /* of the copy whose turn it is; id 0: none is left */
+    int over;
+    int before, rc_before; /* what was tried last in cache, and what came of it */
+};
+
+/* Without an index there is still what is in cache. On rank 0. */
+static int order_copies(const struct scr_ctx *ctx, struct search *s,
+                        struct scr_err *err)
+{
+    const struct scr_restart_ask q = { .fetch = ctx->prm.fetch,
+                                       .global = ctx->prm.global_restart,
+                                       .any_ranks = ctx->prm.restart_any_ranks,
+                                       .below = ctx->tried_below };
+    int rc = ctx->prm.fetch
+                 ? scr_prefix_index_read(&ctx->env, &ctx->prefix, &s->index, err)
+                 : SCR_OK;
+    scr_restart_copies(ctx, &s->index, &s->list);
+    scr_restart_order(&q, &s->list);
+    if (!s->list.bad)
+        return rc;
+    scr_restart_list_fini(&s->list);
+    return rc == SCR_OK ? scr_no_memory(err) : rc;
+}
+
+/* Since the index was read a flush, or a command, may have taken the mark of
+ * completeness of a dataset: a fetch would mark it failed for that. */
+static int look_again(const struct scr_ctx *ctx, const struct scr_restart_copy *c,
+                      int *gone, struct scr_err *err)
+{
+    struct scr_index index = SCR_INDEX_INIT;
+    *gone = 0;
+    if (c->cached || c->turn == 1 || c->state != SCR_COPY_WHOLE)
+        return SCR_OK;
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
+    *gone = rc == SCR_OK && !scr_index_is_good(&index, c->id);
+    scr_index_fini(&index);
+    return rc;
+}
+
+static int next_all(struct scr_ctx *ctx, struct search *s, struct scr_err *err)
+{
+    int rc = SCR_OK, gone = 0;
+    const struct scr_restart_copy *c;
+    struct scr_vote v = { .least = { 0 } };
+    if (ctx->world.rank == 0 && s->turn == 0)
+        rc = order_copies(ctx, s, err);
+    do {
+        c = scr_restart_turn(&s->list, ++s->turn);
+        if (c != NULL && rc == SCR_OK)
+            rc = look_again(ctx, c, &gone, err);
+    } while (c != NULL && gone);
+    if (c != NULL) {
+        v.least[0] = -c->id;
+        v.least[1] = -c->cached;
+        v.least[2] = -(c->state == SCR_COPY_INCOMPLETE);
+    }
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    s->id = (int)-v.least[0];
+    s->cached = v.least[1] != 0;
+    s->unfinished = v.least[2] != 0;
+    return rc;
+}
+
+/* Out of the cache, or flushed and read on the prefix. A damaged one counts as lost.
+ * If something newer has its files on the prefix (P15) it is passed over: this run
+ * could not read that, or it would have. Other errors are this run's: an older one
+ * would lose work, and a program that is offered none begins anew. */
+static int try_cached_all(struct scr_ctx *ctx, struct search *s, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_regroup_cached_all(ctx, id, &why);
-    if (rc == SCR_OK)
-        return rc;
+    int id = s->id, global = ctx->prm.global_restart;
+    int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
+    if (!foreign && !scr_cache_is_ready(ctx, id))
+        return SCR_OK; /* it has left for one that was fetched */
+    int rc = global    ? load_flushed_all(ctx, id, &why)
+             : foreign ? scr_regroup_cached_all(ctx, id, &why)
+                       : load_all(ctx, id, &why);
+    s->before = id;
+    s->rc_before = rc;
+    s->over = rc == SCR_OK;
     if (rc == SCR_E_RANKS) {
         scr_ranks_pass_over(ctx, id, &why);
-        *again = id;
-        return SCR_OK;
+    } else if (scr_restart_is_passed_over(rc) || rc == SCR_E_NEWER) {
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
+                scr_cache_name_of(ctx, id), id, why.text);
+        if (!global && !foreign)
+            scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
+    } else if (rc != SCR_OK) {
+        s->over = 1;
+        return scr_fail(err, rc, 0, "%sdataset %d in cache: %s",
+                        global ? "SCR_GLOBAL_RESTART: " : "", id, why.text);
     }
-    if (!scr_restart_is_passed_over(rc) && rc != SCR_E_NEWER)
-        return scr_fail(
-            err, rc, 0,
-            "dataset %d in cache, written by a different number of ranks: %s", id,
-            why.text);
-    scr_log(
-        &ctx->log, SCR_LOG_WARN,
-        "dataset %d in cache, written by a different number of ranks, is not used: %s",
-        id, why.text);
-    *again = id;
     return SCR_OK;
 }
 
-/* Below `below`: what is on the prefix and newer than all in cache, then the newest in
- * cache. *again: that was of another number of ranks and cannot be used, look below it.
- * The prefix may have another dataset of its number (P14). */
-static int find_below_all(struct scr_ctx *ctx, int below, int *again,
-                          struct scr_err *err)
+/* Errors that are this run's fault: an older dataset would lose work for nothing, or be
+ * taken only because it is smaller. */
+static int is_ours(int rc)
 {
-    int cached = scr_cache_newest_ckpt(ctx, below);
-    int foreign = scr_regroup_newest_all(ctx, below);
-    int tried = ctx->tried_below, id = 0, rc = SCR_OK;
-    int above = cached > foreign ? cached : foreign;
-    ctx->tried_below = *again > 0 ? *again + 1 : below;
-    if (asks_prefix_all(ctx, below, above))
-        rc = scr_fetch_newest_all(ctx, above, &id, err);
-    ctx->tried_below = tried;
-    *again = 0;
-    if (rc == SCR_OK && id > 0)
-        return ctx->restart.id == id ? SCR_OK : load_all(ctx, id, err);
-    struct scr_err *first = rc == SCR_OK ? err : NULL;
-    return scr_first(rc, foreign > cached ? load_foreign_all(ctx, foreign, again, first)
-                                          : load_cached_all(ctx, first));
+    return rc == SCR_E_FULL || rc == SCR_E_NOMEM || rc == SCR_E_UNSAFE ||
+           rc == SCR_E_CONFIG || rc == SCR_E_MPI || rc == SCR_E_UNSUPPORTED;
 }
 
-/* Where nothing else is found. */
-static int find_unfinished_all(struct scr_ctx *ctx, struct scr_err *err)
+static int try_stored_all(struct scr_ctx *ctx, struct search *s, struct scr_err *err)
 {
-    int id = 0;
-    if (ctx->restart.id > 0 || !ctx->prm.fetch)
-        return SCR_OK;
-    int rc = scr_unfinished_enter_all(ctx, &id, err);
-    if (rc != SCR_OK || id == 0)
-        return rc;
     struct scr_err why = SCR_ERR_INIT;
-    rc = scr_fetch_or_open_all(ctx, id, &why);
-    if (rc == SCR_E_RANKS) {
-        scr_ranks_pass_over(ctx, id, &why);
-        return SCR_OK;
-    }
-    if (rc != SCR_OK)
+    int id = s->id;
+    int rc = scr_fetch_or_open_all(ctx, id, &why);
+    s->over = rc == SCR_OK;
+    if (rc == SCR_OK)
+        return ctx->restart.id != id ? load_all(ctx, id, err) : SCR_OK;
+    if (is_ours(rc))
         return scr_fail(err, rc, 0, "fetch of dataset %d: %s", id, why.text);
-    return ctx->restart.id != id ? load_all(ctx, id, err) : SCR_OK;
+    if (rc == SCR_E_RANKS)
+        scr_ranks_pass_over(ctx, id, &why);
+    else
+        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", id, why.text);
+    return SCR_OK;
 }
 
-/* A dataset of another number of ranks is newer than what lies below it, also for the
- * prefix. */
+/* Where nothing else is found: the newest unfinished one of which all files are there.
+ */
+static int try_unfinished_all(struct scr_ctx *ctx, struct search *s,
+                              struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    s->over = 1;
+    TRY(scr_unfinished_enter_all(ctx, &s->id, err));
+    int rc = s->id > 0 ? scr_fetch_or_open_all(ctx, s->id, &why) : SCR_OK;
+    if (rc == SCR_E_RANKS)
+        scr_ranks_pass_over(ctx, s->id, &why);
+    else if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "fetch of dataset %d: %s", s->id, why.text);
+    return rc == SCR_OK && ctx->restart.id != s->id ? load_all(ctx, s->id, err)
+                                                    : SCR_OK;
+}
+
+static int try_next_all(struct scr_ctx *ctx, struct search *s, struct scr_err *err)
+{
+    int global = ctx->prm.global_restart, takes_number = global && s->id == s->before;
+    int rc = SCR_OK;
+    if (s->unfinished)
+        return try_unfinished_all(ctx, s, err);
+    if (takes_number)
+        ctx->tried_below = s->id + 1;
+    if (s->cached)
+        rc = try_cached_all(ctx, s, err);
+    else if (!takes_number || s->rc_before == SCR_E_TAKEN)
+        rc = try_stored_all(ctx, s, err);
+    if (global && rc == SCR_OK && !s->over)
+        ctx->tried_below = s->id;
+    return rc;
+}
+
+/* After an error of this run only what is in cache is tried, and the error stays. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
+    struct search s = { .index = SCR_INDEX_INIT };
+    int rc = SCR_OK;
     ctx->ranks.below = ctx->tried_below;
-    ctx->unfinished = 1; /* unless a look at the index says otherwise */
-    int below = ctx->tried_below, again = 0, rc = SCR_OK;
-    if (ctx->prm.global_restart) {
-        rc = find_flushed_all(ctx, err);
-        return rc == SCR_OK ? find_unfinished_all(ctx, err) : rc;
-    }
     scr_restart_fini(&ctx->restart);
     do {
-        rc = scr_first(rc,
-                       find_below_all(ctx, below, &again, rc == SCR_OK ? err : NULL));
-        below = again;
-    } while (again > 0);
-    return rc == SCR_OK ? find_unfinished_all(ctx, err) : rc;
+        rc = scr_first(rc, next_all(ctx, &s, rc == SCR_OK ? err : NULL));
+        if (s.id > 0 && (rc == SCR_OK || s.cached))
+            rc = scr_first(rc, try_next_all(ctx, &s, rc == SCR_OK ? err : NULL));
+    } while (s.id > 0 && !s.over && (rc == SCR_OK || !ctx->prm.global_restart));
+    scr_restart_list_fini(&s.list);
+    scr_index_fini(&s.index);
+    return rc;
 }
 
 int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err)

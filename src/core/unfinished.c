@@ -15,19 +15,6 @@
 
 /* --- which there are --- */
 
-static int is_unfinished(const struct scr_index_entry *e)
-{
-    return e->dset.is_ckpt && !e->complete && !e->failed && !e->doomed;
-}
-
-int scr_unfinished_any(const struct scr_index *index)
-{
-    for (size_t i = 0; i < index->n; i++)
-        if (is_unfinished(&index->of[i]))
-            return 1;
-    return 0;
-}
-
 /* Rank 0's: checkpoints that are not complete, newest first, below ctx->tried_below. */
 static int list_unfinished(const struct scr_ctx *ctx, int **ids, size_t *n,
                            struct scr_err *err)
@@ -40,7 +27,8 @@ static int list_unfinished(const struct scr_ctx *ctx, int **ids, size_t *n,
     for (size_t i = 0; i < all; i++) {
         struct scr_index_entry e;
         int id = (*ids)[i];
-        if (scr_index_get(&index, id, &e, NULL) == SCR_OK && is_unfinished(&e) &&
+        if (scr_index_get(&index, id, &e, NULL) == SCR_OK && e.dset.is_ckpt &&
+            scr_copy_state_of(&e) == SCR_COPY_INCOMPLETE &&
             (ctx->tried_below == 0 || id < ctx->tried_below))
             (*ids)[(*n)++] = id;
     }
@@ -284,7 +272,7 @@ int scr_unfinished_enter_all(struct scr_ctx *ctx, int *entered, struct scr_err *
     int *ids = NULL, rc = SCR_OK;
     size_t n = 0;
     *entered = 0;
-    if (!ctx->unfinished || ctx->async.n > 0) /* which may be replacing files */
+    if (ctx->async.n > 0) /* which may be replacing files */
         return SCR_OK;
     rc = scr_async_let_go_all(ctx, err);
     if (rc == SCR_OK && ctx->world.rank == 0)

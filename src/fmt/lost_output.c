@@ -39,61 +39,38 @@ void scr_lost_output_add(struct scr_lost_output *l, int id, const char *name)
 
 /* --- which checkpoint --- */
 
-struct scr_lost_output_ckpt {
-    int id;
-    const char *name;
-};
-
-void scr_lost_output_offer(struct scr_lost_output_ckpts *all, int id, const char *name)
+static int has_name(const struct scr_restart_copy *c)
 {
-    struct scr_lost_output_ckpt *c =
-        scr_reallocarray(all->c, all->n + 1, sizeof *all->c);
-    all->bad |= c == NULL;
-    if (c == NULL)
-        return;
-    all->c = c;
-    c[all->n++] = (struct scr_lost_output_ckpt){ id, name };
+    return scr_copy_is_offered(c) && c->name != NULL;
 }
 
-void scr_lost_output_offer_listed(struct scr_lost_output_ckpts *all,
-                                  const struct scr_index *index)
+static int has_newer_namesake(const struct scr_restart_list *list,
+                              const struct scr_restart_copy *of)
 {
-    struct scr_index_entry e;
-    for (int id = 0; (id = scr_index_newest(index, id)) > 0;)
-        if (scr_index_get(index, id, &e, NULL) == SCR_OK)
-            scr_lost_output_offer(all, id, e.dset.name);
-}
-
-void scr_lost_output_ckpts_fini(struct scr_lost_output_ckpts *all)
-{
-    free(all->c);
-    *all = (struct scr_lost_output_ckpts){ NULL, 0, 0 };
-}
-
-static int has_newer_namesake(const struct scr_lost_output_ckpts *all,
-                              const struct scr_lost_output_ckpt *of)
-{
-    for (size_t i = 0; i < all->n; i++)
-        if (all->c[i].id > of->id && strcmp(all->c[i].name, of->name) == 0)
+    for (size_t i = 0; i < list->n; i++)
+        if (list->c[i].id > of->id && has_name(&list->c[i]) &&
+            strcmp(list->c[i].name, of->name) == 0)
             return 1;
     return 0;
 }
 
 struct scr_lost_output_choice
-scr_lost_output_choose(const struct scr_lost_output_ckpts *all, int below)
+scr_lost_output_choose(const struct scr_restart_list *list, int below)
 {
-    struct scr_lost_output_choice c = { .newest = 0 };
-    for (size_t i = 0; i < all->n && !all->bad; i++) {
-        const struct scr_lost_output_ckpt *k = &all->c[i];
-        if (k->id > c.newest)
-            c.newest = k->id;
-        if (k->id < below && k->id > c.before && !has_newer_namesake(all, k)) {
-            c.before = k->id;
-            c.name = k->name;
+    struct scr_lost_output_choice ch = { .newest = 0 };
+    for (size_t i = 0; i < list->n && !list->bad; i++) {
+        const struct scr_restart_copy *c = &list->c[i];
+        if (!has_name(c))
+            continue;
+        if (c->id > ch.newest)
+            ch.newest = c->id;
+        if (c->id < below && c->id > ch.before && !has_newer_namesake(list, c)) {
+            ch.before = c->id;
+            ch.name = c->name;
         }
     }
-    c.goes_back = c.before > 0 && c.newest > below;
-    return c;
+    ch.goes_back = ch.before > 0 && ch.newest > below;
+    return ch;
 }
 
 /* --- what is reported --- */

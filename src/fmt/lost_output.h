@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "fmt/index.h"
+#include "fmt/restart_order.h"
 
 struct scr_lost_output {
     int oldest;           /* id, 0: none is lost */
@@ -31,20 +32,6 @@ int scr_lost_output_find(struct scr_lost_output *l, const scr_hash *flush,
 /* Adds one, in any order. */
 void scr_lost_output_add(struct scr_lost_output *l, int id, const char *name);
 
-/* The checkpoints a restart could take, in any order; one that is in cache and on the
- * prefix may be there twice. Names are borrowed. Free with scr_lost_output_ckpts_fini.
- */
-struct scr_lost_output_ckpts {
-    struct scr_lost_output_ckpt *c;
-    size_t n;
-    int bad; /* out of memory */
-};
-void scr_lost_output_offer(struct scr_lost_output_ckpts *all, int id, const char *name);
-/* Those that the index has complete and not failed. */
-void scr_lost_output_offer_listed(struct scr_lost_output_ckpts *all,
-                                  const struct scr_index *index);
-void scr_lost_output_ckpts_fini(struct scr_lost_output_ckpts *all);
-
 /* What a restart that goes back takes. It goes back by name, and of two checkpoints of
  * one name that leads to the newer: the older one counts as none. */
 struct scr_lost_output_choice {
@@ -53,9 +40,10 @@ struct scr_lost_output_choice {
     const char *name; /* of that; NULL: none, or out of memory */
     int goes_back;    /* 1: there is one, and a newer checkpoint than the lost output */
 };
-/* below: id of the oldest lost output, or of the one that was tried last. */
+/* Of those a search would try (scr_copy_is_offered), which have names. below: id of the
+ * oldest lost output, or of the one that was tried last. */
 struct scr_lost_output_choice
-scr_lost_output_choose(const struct scr_lost_output_ckpts *all, int below);
+scr_lost_output_choose(const struct scr_restart_list *list, int below);
 
 /* What a start does about it where a newer and an older checkpoint exist. */
 enum scr_lost_output_way {

@@ -170,6 +170,10 @@ has 1 "a restart finds nothing"
 export SCR_RESTART_ANY_RANKS=1
 run scr why --ranks 8
 one cache 21 corrupt "written by 4 ranks, the run has 8"
+one prefix 21 complete "the newest that can be read; written by 3 ranks, the run has 8"
+has 0 "a restart takes dataset 21 (ckpt.21) from the prefix directory"
+scr_index --drop ckpt.21
+run scr why --ranks 8
 one cache 20 complete "in cache; written by 4 ranks, the run has 8"
 has 0 "a restart takes dataset 20 (ckpt.20) from cache"
 unset SCR_RESTART_ANY_RANKS
@@ -200,13 +204,54 @@ for global in 0 1; do
     scr_index --current ckpt.1 >/dev/null || exit 99
     run scr why
     has 0 "a restart takes dataset 1 (ckpt.1) from "
-    one cache 1 complete "in cache"
+    # To be flushed, which it is not where the index has another dataset of its number.
+    [ $global = 1 ] && text="another dataset has its number" || text="in cache"
+    one cache 1 complete "$text"
     scr_index --drop ckpt.1 >/dev/null || exit 99
     run scr_have_restart
     is 0 ckpt.3
     scr_index --add ckpt.1 >/dev/null || exit 99
 done
 unset SCR_GLOBAL_RESTART
+
+# --- what the start leaves in cache, what it deletes, what belongs to another prefix directory ---
+cli_cache "$base" tester 7 4 SINGLE 3 1
+run scr why
+has 0 "a restart takes dataset 4 (ckpt.4) from cache"
+SCR_DISTRIBUTE=0 run scr why
+one cache 4 kept "SCR_DISTRIBUTE=0: a start leaves it as it is"
+has 0 "a restart takes dataset 3 (ckpt.3) from the prefix directory"
+SCR_DISTRIBUTE=0 SCR_CURRENT=ckpt.4 run scr why
+one prefix 3 complete "a restart does not come to it after dataset 4"
+has 1 "a restart finds nothing"
+SCR_DISTRIBUTE=0 run scr_inspect
+has 0 "     4 cache  kept       ckpt.4: SCR_DISTRIBUTE=0"
+SCR_CACHE_PURGE=1 run scr why
+one cache 4 complete "SCR_CACHE_PURGE=1: a start deletes it"
+has 0 "a restart takes dataset 3 (ckpt.3) from the prefix directory"
+run scr why --json
+has 0 '"reason": "taken"'
+has 0 '"reason": "older"'
+SCR_GLOBAL_RESTART=1 SCR_FETCH=0 run scr why
+one cache 4 complete "the program reads the prefix directory itself"
+has 1 "a restart finds nothing"
+mkdir ../neighbour
+cd ../neighbour || exit 99
+run scr why
+is 1 "    DSET WHERE  STATE      NAME: WHY
+a restart finds nothing"
+whole 1
+
+# --- one that a flush left without its record ---
+mv ckpt.1/rank_1.dat away
+bare 1
+scr_index --add 1 >/dev/null 2>&1
+run scr why
+has 1 "a restart finds nothing"
+mv away ckpt.1/rank_1.dat
+run scr why
+one prefix 1 incomplete "the index says that it is incomplete; all its files exist: the next start enters it"
+has 0 "a restart takes dataset 1 (ckpt.1) from the prefix directory"
 
 # --- output that is lost: a restart goes back before it ---
 rm -rf "$base"/vnode.*

@@ -13,16 +13,30 @@
 
 static const char *const nodes = "n[1-4]";
 
+static void split(const char *setting, char *pair, size_t size, const char **both)
+{
+    both[0] = both[1] = both[2] = NULL;
+    snprintf(pair, size, "%s", setting != NULL ? setting : "");
+    char *blank = strchr(pair, ' ');
+    if (*pair != '\0')
+        both[0] = pair;
+    if (blank != NULL)
+        both[1] = blank + 1, *blank = '\0';
+}
+
 /* Runs the program scr on rank 0 with these arguments and the job's places; its exit
- * status on all ranks. setting: "K=V" or NULL. *out: what it printed, without the last
- * newline, on rank 0. */
+ * status on all ranks. setting: "K=V", two with a blank between, or NULL. *out: what it
+ * printed, without the last newline, on rank 0. */
 static int tool(struct job *job, const char *setting, char *out, size_t size, ...)
 {
-    const char *argv[16] = { SCR_TOOL };
+    char pair[256];
+    const char *both[3], *argv[16] = { SCR_TOOL };
+    split(setting, pair, sizeof pair, both);
     char *prefix = scr_asprintf("SCR_PREFIX=%s", job->prefix);
     char *cntl = scr_asprintf("SCR_CNTL_BASE=%s", job->cache);
-    const char *env[] = { prefix,           cntl,    "SCR_USER_NAME=tester",
-                          "SCR_JOB_ID=job", setting, NULL };
+    const char *env[] = {
+        prefix, cntl, "SCR_USER_NAME=tester", "SCR_JOB_ID=job", both[0], both[1], NULL
+    };
     const struct scr_proc_spec spec = { .argv = argv, .env = env };
     int status = -1;
     char *text = NULL;
@@ -87,19 +101,23 @@ static void job_of(struct mpi_test *t, struct job *fewer, const struct job *job,
     snprintf(fewer->cache, sizeof fewer->cache, "%s", job->cache);
 }
 
-/* What a job would be offered, and what the command says of it before. */
+/* What a job would be offered, and what the command says of it before. A start that
+ * fails offers nothing. */
 static void same_answer(struct mpi_test *t, struct job *job, const char *what,
                         const char *setting)
 {
-    char said[256], offered[SCR_MAX_NAME] = "";
+    char said[256], pair[256], offered[SCR_MAX_NAME] = "";
+    const char *both[3];
     struct scr_err err = SCR_ERR_INIT;
     int have = 0;
     char ranks[16];
     snprintf(ranks, sizeof ranks, "%d", job->size);
     int status = tool(job, setting, said, sizeof said, "have_restart", "--crc",
                       "--ranks", ranks, NULL);
-    struct scr_ctx *ctx = job_start(job, nodes, setting, NULL);
-    CHECK_RC(scr_have_restart_all(ctx, &have, offered, &err), SCR_OK, &err);
+    struct scr_ctx *ctx;
+    split(setting, pair, sizeof pair, both);
+    if (job_try_start(job, &ctx, &err, nodes, both) == SCR_OK)
+        CHECK_RC(scr_have_restart_all(ctx, &have, offered, &err), SCR_OK, &err);
     job_kill(job, ctx);
     if (status != !have || (job->rank == 0 && strcmp(said, offered) != 0))
         mpi_test_fail(t, __FILE__, __LINE__,
@@ -121,15 +139,30 @@ static void damage(struct job *job, const char *part)
     mpi_test_barrier(job->comm);
 }
 
+/* A file was away when scr_index looked. */
+static void leave_unfinished(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    char path[900], away[910], out[4096];
+    snprintf(path, sizeof path, "%s/step.3/file0.2", job->prefix);
+    snprintf(away, sizeof away, "%s.away", path);
+    CHECK(job->rank > 0 || rename(path, away) == 0);
+    CHECK_INT(tool(job, NULL, out, sizeof out, "index", "--add", "3", NULL), 2);
+    CHECK(job->rank > 0 || rename(away, path) == 0);
+    CHECK_INT(job_entry(job, 3, NULL, NULL), 0);
+}
+
 MPI_CASE(the_command_says_what_a_restart_does)
 {
     static const char any_ranks[] = "SCR_RESTART_ANY_RANKS=1";
     static const struct {
         const char *what, *lose; /* virtual nodes lost first */
-        const char *flip[3]; /* parts of paths, a byte of each of which is flipped */
+        const char *flip[4]; /* parts of paths, a byte of each of which is flipped */
         const char *current; /* scr index --current */
         const char *setting;
-        int fewer; /* 1: asked by a run of 3 ranks */
+        int fewer;      /* 1: asked by a run of 3 ranks */
+        int unfinished; /* 1: the index has c3 incomplete, of which all files are there
+                         */
     } cases[] = {
         { .what = "all in cache" },
         { .what = "one node lost", .lose = "n2" },
@@ -154,6 +187,18 @@ MPI_CASE(the_command_says_what_a_restart_does)
           .lose = "n[1-4]",
           .flip = { "prefix/step.1/file0.1", "prefix/step.2/file0.1",
                     "prefix/step.3/file0.1" } },
+        { .what = "an unfinished one is whole, and there is an older one",
+          .lose = "n[1-4]",
+          .unfinished = 1 },
+        { .what = "an unfinished one is whole, and nothing else",
+          .lose = "n[1-4]",
+          .flip = { "prefix/step.1/file0.1", "prefix/step.2/file0.1" },
+          .unfinished = 1 },
+        { .what = "an unfinished one is not whole, nor is anything else",
+          .lose = "n[1-4]",
+          .flip = { "prefix/step.1/file0.1", "prefix/step.2/file0.1",
+                    "prefix/step.3/file0.1" },
+          .unfinished = 1 },
         { .what = "lost from cache, an older one there, not flushed",
           .flip = { "scr.dataset.4/rank.1/file0.1", "scr.dataset.4/rank.2/file0.2" } },
         { .what = "SCR_CURRENT in cache", .setting = "SCR_CURRENT=c3" },
@@ -172,9 +217,37 @@ MPI_CASE(the_command_says_what_a_restart_does)
           .lose = "n[1-4]",
           .setting = any_ranks,
           .fewer = 1 },
+        { .what = "three ranks, two lost from cache, one of them on the prefix",
+          .flip = { "scr.dataset.4/rank.1/file0.1", "scr.dataset.4/rank.2/file0.2",
+                    "scr.dataset.3/rank.1/file0.1", "scr.dataset.3/rank.2/file0.2" },
+          .setting = any_ranks,
+          .fewer = 1 },
         { .what = "three ranks that have not asked", .fewer = 1 },
         { .what = "likewise, all nodes lost", .lose = "n[1-4]", .fewer = 1 },
         { .what = "no fetch", .lose = "n[1-4]", .setting = "SCR_FETCH=0" },
+        { .what = "kept in cache", .setting = "SCR_DISTRIBUTE=0" },
+        { .what = "kept in cache, the newest of the prefix is damaged",
+          .flip = { "prefix/step.3/file0.1" },
+          .setting = "SCR_DISTRIBUTE=0" },
+        { .what = "SCR_CURRENT kept in cache, and on the prefix",
+          .setting = "SCR_DISTRIBUTE=0 SCR_CURRENT=c3" },
+        { .what = "SCR_CURRENT kept in cache, and nowhere else",
+          .setting = "SCR_DISTRIBUTE=0 SCR_CURRENT=c4" },
+        { .what = "kept in cache, three ranks",
+          .setting = "SCR_DISTRIBUTE=0 SCR_RESTART_ANY_RANKS=1",
+          .fewer = 1 },
+        { .what = "purged cache", .setting = "SCR_CACHE_PURGE=1" },
+        { .what = "SCR_CURRENT damaged, and nothing older",
+          .lose = "n[1-4]",
+          .flip = { "prefix/step.1/file0.1" },
+          .setting = "SCR_CURRENT=c1" },
+        { .what = "SCR_CURRENT on the prefix, no fetch",
+          .setting = "SCR_FETCH=0 SCR_CURRENT=c1" },
+        { .what = "global restart", .setting = "SCR_GLOBAL_RESTART=1" },
+        { .what = "global restart of SCR_CURRENT",
+          .setting = "SCR_GLOBAL_RESTART=1 SCR_CURRENT=c3" },
+        { .what = "global restart, no fetch",
+          .setting = "SCR_GLOBAL_RESTART=1 SCR_FETCH=0" },
     };
     struct job job, fewer;
     job_new(t, &job, 4);
@@ -195,8 +268,10 @@ MPI_CASE(the_command_says_what_a_restart_does)
         job_go_back(&job);
         if (cases[i].lose != NULL)
             job_lose_node(&job, cases[i].lose);
-        for (int f = 0; f < 3 && cases[i].flip[f] != NULL; f++)
+        for (int f = 0; f < 4 && cases[i].flip[f] != NULL; f++)
             damage(&job, cases[i].flip[f]);
+        if (cases[i].unfinished)
+            leave_unfinished(&job);
         if (cases[i].current != NULL)
             CHECK_INT(tool(&job, NULL, out, sizeof out, "index", "--current",
                            cases[i].current, NULL),

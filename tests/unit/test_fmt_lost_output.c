@@ -69,22 +69,29 @@ static void check_choice(struct scr_lost_output_choice c, int newest, int before
     assert_true((c.name != NULL) == (before > 0));
 }
 
+static void offer(struct scr_restart_list *all, int id, const char *name)
+{
+    scr_restart_list_add(
+        all, (struct scr_restart_copy){ .id = id, .name = name, .is_ckpt = 1 });
+}
+
 static void which_checkpoint(void **state)
 {
     (void)state;
-    struct scr_lost_output_ckpts all = { NULL, 0, 0 };
+    struct scr_restart_list all = { 0 };
     check_choice(scr_lost_output_choose(&all, 5), 0, 0, 0);
-    scr_lost_output_offer(&all, 4, "same"); /* 6 has its name */
-    scr_lost_output_offer(&all, 3, "three");
+    offer(&all, 4, "same"); /* 6 has its name */
+    offer(&all, 3, "three");
     check_choice(scr_lost_output_choose(&all, 5), 4, 4, 0);
-    scr_lost_output_offer(&all, 6, "same");
-    scr_lost_output_offer(&all, 3, "three"); /* in cache and on the prefix */
-    scr_lost_output_offer(&all, 1, "one");
+    offer(&all, 6, "same");
+    offer(&all, 3, "three"); /* in cache and on the prefix */
+    offer(&all, 1, "one");
+    scr_restart_list_add(&all, (struct scr_restart_copy){ .id = 2, .name = "output" });
     check_choice(scr_lost_output_choose(&all, 5), 6, 3, 1);
     check_choice(scr_lost_output_choose(&all, 3), 6, 1, 1);
     check_choice(scr_lost_output_choose(&all, 1), 6, 0, 0);
     check_choice(scr_lost_output_choose(&all, 7), 6, 6, 0);
-    scr_lost_output_ckpts_fini(&all);
+    scr_restart_list_fini(&all);
 }
 
 int main(void)
