@@ -38,11 +38,14 @@ struct rebuild {
     const struct scr_redinfo *info; /* of the first good header; NULL: none so far */
     struct part *part;              /* n of them */
     struct scr_geom g;
+    struct scr_err *passing; /* gets the first that may pass; NULL: not asked */
 };
 
 static void warn(const struct rebuild *r, struct scr_err *why)
 {
     scr_log(r->env->log, SCR_LOG_WARN, "%s: counts as lost", why->text);
+    if (scr_err_may_pass(why->code))
+        scr_fail(r->passing, why->code, 0, "%s", why->text);
     scr_err_clear(why);
 }
 
@@ -601,8 +604,14 @@ int scr_rebuild_serial(const struct scr_env *env, const struct scr_rebuild_set *
 int scr_rebuild_check(const struct scr_env *env, const struct scr_rebuild_set *set,
                       int with_crc, int *lost, struct scr_err *err)
 {
-    struct rebuild r = {
-        .env = env, .set = set, .what = with_crc ? LOOK : GLANCE, .n = set->n
-    };
-    return run(&r, lost, err);
+    struct scr_err passing = SCR_ERR_INIT, why = SCR_ERR_INIT;
+    struct rebuild r = { .env = env,
+                         .set = set,
+                         .what = with_crc ? LOOK : GLANCE,
+                         .n = set->n,
+                         .passing = &passing };
+    int rc = run(&r, lost, &why);
+    if (rc == SCR_E_LOST && passing.code != SCR_OK)
+        return scr_fail(err, passing.code, 0, "%s", passing.text);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }

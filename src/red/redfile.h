@@ -157,7 +157,9 @@ int scr_rebuild_serial(const struct scr_env *env, const struct scr_rebuild_set *
 
 /* What a rebuild would do, without doing it: lost[i] (may be NULL) gets the SCR_HAVE_*
  * bits that would be rebuilt for member i. with_crc 0: files are only looked at for
- * their sizes. SCR_E_LOST as above. Files that count as lost are named in the log. */
+ * their sizes. SCR_E_LOST as above; or, if something could not be read because of an
+ * error that may pass (scr_err_may_pass), that. Files that count as lost are named in
+ * the log. */
 int scr_rebuild_check(const struct scr_env *env, const struct scr_rebuild_set *set,
                       int with_crc, int *lost, struct scr_err *err);
 

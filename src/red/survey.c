@@ -347,7 +347,7 @@ static int members_here(const struct scr_survey_set *set)
     return here;
 }
 
-/* What can be said of a set: WHOLE, MENDABLE, PARTIAL or LOST. */
+/* What can be said of a set: anything but OPEN. */
 static int judge_set(const struct scr_survey *s, const struct scr_survey_set *set,
                      int with_crc, enum scr_survey_state *state, struct scr_err *reason)
 {
@@ -363,12 +363,14 @@ static int judge_set(const struct scr_survey *s, const struct scr_survey_set *se
     for (int i = 0; i < set->n; i++)
         nlost += lost[i] != 0;
     *state = rc == SCR_OK ? (nlost > 0 ? SCR_SURVEY_MENDABLE : SCR_SURVEY_WHOLE)
-             : here < set->n && rc == SCR_E_LOST ? SCR_SURVEY_PARTIAL
-                                                 : SCR_SURVEY_LOST;
+             : here < set->n && (rc == SCR_E_LOST || scr_err_may_pass(rc))
+                 ? SCR_SURVEY_PARTIAL
+             : scr_err_may_pass(rc) ? SCR_SURVEY_KEPT
+                                    : SCR_SURVEY_LOST;
     if (*state == SCR_SURVEY_PARTIAL)
         scr_fail(reason, SCR_E_LOST, 0, "%d of the %d members of set %d are here", here,
                  set->n, set->id);
-    else if (*state == SCR_SURVEY_LOST)
+    else if (*state == SCR_SURVEY_LOST || *state == SCR_SURVEY_KEPT)
         scr_fail(reason, rc, 0, "%s", why.text);
     else if (*state == SCR_SURVEY_MENDABLE)
         scr_fail(reason, SCR_E_MISSING, 0,

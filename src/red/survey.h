@@ -69,7 +69,8 @@ enum scr_survey_state {
                           */
     SCR_SURVEY_PARTIAL,  /* ranks on other nodes decide */
     SCR_SURVEY_OPEN,     /* it was not completed: still being written, or died in it */
-    SCR_SURVEY_LOST      /* more is lost than its redundancy can rebuild */
+    SCR_SURVEY_LOST,     /* more is lost than its redundancy can rebuild */
+    SCR_SURVEY_KEPT      /* so it seems, but some of it could not be read now */
 };
 /* with_crc 0: sizes only. reason (an empty SCR_ERR_INIT): a line about the first set
  * that is not whole. SCR_OK, or SCR_E_NOMEM. */

@@ -485,6 +485,34 @@ static void a_failing_call_changes_nothing_and_is_told_or_made_up_for(void **sta
     }
 }
 
+/* Too little is left without it, but it may be there: a start keeps it (C8). */
+static void what_cannot_be_read_now_is_not_lost(void **state)
+{
+    struct scr_survey s;
+    struct scr_survey_dataset d;
+    struct scr_err err = SCR_ERR_INIT;
+    int kept = 0;
+    (void)state;
+    lose(0);
+    assert_int_equal(
+        scr_survey_open(&s, &faulty, (const char *const *)cntl, RANKS, &err), SCR_OK);
+    assert_int_equal(scr_survey_dataset(&s, ID, &d, &err), SCR_OK);
+    for (long n = 0, fired = 1; fired; n++) {
+        struct scr_err reason = SCR_ERR_INIT;
+        enum scr_survey_state how = SCR_SURVEY_LOST;
+        test_fault_arm(TEST_ANY, n, EIO, TEST_FOREVER);
+        assert_int_equal(scr_survey_judge(&s, &d, 1, &how, &reason), SCR_OK);
+        fired = test_fault_off();
+        assert_int_equal(how, fired ? SCR_SURVEY_KEPT : SCR_SURVEY_MENDABLE);
+        if (fired && strstr(reason.text, "input/output error") == NULL)
+            fail_msg("call %ld: %s", n, reason.text);
+        kept += fired != 0;
+    }
+    assert_true(kept > 1);
+    scr_survey_dataset_fini(&d);
+    scr_survey_fini(&s);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -504,6 +532,7 @@ int main(void)
         T(without_a_set_it_was_not_completed),
         T(filemaps_beside_the_files_are_read),
         T(a_failing_call_changes_nothing_and_is_told_or_made_up_for),
+        T(what_cannot_be_read_now_is_not_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
