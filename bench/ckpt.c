@@ -432,7 +432,7 @@ static void remove_plain(const struct bench *b, int step)
         }
 }
 
-/* One that is kept until every rank has the next. */
+/* The previous one is kept until every rank has the next. */
 static void plain_checkpoint(struct bench *b, int step)
 {
     char path[SCR_MAX_FILENAME];

@@ -4,15 +4,15 @@
  *
  *     scale [--most RANKS] [--limit SECONDS] [--only TEXT] DIR
  *
- * Each piece runs in a process of its own, with its files in a directory below DIR that
- * is removed afterwards. Seconds are of the processor, without waiting for a disk. Of
- * what one process does for all ranks, microseconds and bytes for each rank are to stay
- * as they are; of what each rank does, those of a step. Bytes are the growth of the
+ * Each piece runs in its own process, with its files in a directory below DIR that
+ * is removed afterwards. Seconds are of the processor, without waiting for a disk. For
+ * work that one process does for all ranks, microseconds and bytes for each rank should
+ * not grow; of what each rank does, those of a step. Bytes are the growth of the
  * resident memory at its peak, without the input. "growth" is the time of a rank, or
  * step, against that at a tenth of the ranks: 1 is linear in all, or flat for one. It
- * is marked from 2 on, where it is more than noise (a millisecond). Of what is short
- * the best of three runs counts. What takes longer than the limit is killed. The exit
- * status tells of no time. */
+ * is marked from 2 on, where it is more than noise (a millisecond). For short pieces
+ * the best of three runs counts. A piece that takes longer than the limit is killed.
+ * The exit status does not depend on times. */
 #include "scale.h"
 
 #include <getopt.h>
@@ -65,8 +65,8 @@ static long memory(const char *key)
     return kib;
 }
 
-/* The peak is what it is now. What the input left free is given back, so that it does
- * not hide what the piece takes. */
+/* The peak is what it is now. Memory that the input left free is given back, so that it
+ * does not hide what the piece takes. */
 static void forget_peak(void)
 {
     malloc_trim(0);
@@ -101,7 +101,7 @@ static struct result measure(const struct scale_piece *piece, struct scale *s)
     return r;
 }
 
-/* In a process of its own: 1 if it came to its end. Its input has as much time again.
+/* In its own process: 1 if it came to its end. Its input has as much time again.
  */
 static int run_piece(const struct scale_piece *piece, struct scale *s, unsigned limit_s,
                      struct result *r)

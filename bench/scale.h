@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What bench/scale.c measures: pieces of the library that run on one process, with made
- * up input for any number of ranks. */
+/* The pieces that bench/scale.c measures: parts of the library that run on one process,
+ * with made up input for any number of ranks. */
 #ifndef SCR_BENCH_SCALE_H
 #define SCR_BENCH_SCALE_H
 
 #include "store/prefix.h"
 
-/* What a piece gets. Each runs in a process of its own, which frees nothing. */
+/* What a piece gets. Each runs in its own process, which frees nothing. */
 struct scale {
     int ranks;
     const char *dir; /* empty, for its files */

@@ -230,7 +230,7 @@ static size_t read_list(struct scale *s)
     return files.n;
 }
 
-/* What one rank does that looks for its own file, as with each start on the prefix. */
+/* The work of one rank that searches its own file, as with each start on the prefix. */
 static size_t find_own(struct scale *s)
 {
     enum { LOOKS = 16 };
@@ -331,7 +331,7 @@ static size_t add_nodes(struct scale *s)
     return list.n;
 }
 
-/* And as it tells of each in what state it is, by its name with a domain. */
+/* The same for the state of each, by its name with a domain. */
 static size_t match_nodes(struct scale *s)
 {
     struct scr_downs down = SCR_DOWNS_INIT;
@@ -537,7 +537,7 @@ static void make_scavenged(struct scale *s)
     scr_hash_delete(dset);
 }
 
-/* As scr_index --build does: all files are read, judged and put in place. */
+/* As scr_index --build does: all files are read, checked and put in place. */
 static size_t build(struct scale *s)
 {
     struct scr_build_report report;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes a complete dataset one whose files have all been copied, by a job that died
- * before anybody entered it, or one whose files are still to come:
+ * before it was entered, or one whose files are still to come:
  *
  *     cli_arrive PREFIX ID [pending] */
 #include <stdio.h>

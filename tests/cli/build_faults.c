@@ -64,7 +64,7 @@ static int in_index(struct test_store *t)
     return complete;
 }
 
-/* What must hold after any failure. */
+/* The conditions after any failure. */
 static void check_after(struct test_store *t, int rc)
 {
     uint32_t now[RANKS];
@@ -311,7 +311,7 @@ static void extracting_replaces_nothing(void **state)
 }
 
 /* As a program that bypasses the cache leaves it that dies at the renames (invariant
- * P8). While it lives nobody else does them. */
+ * P8). While it lives no other process does them. */
 static void one_that_lacks_names_gets_them(void **state)
 {
     (void)state;

@@ -309,7 +309,7 @@ static int count_parts(const char *dir)
     return parts;
 }
 
-/* What it has not learned yet: that it is not wanted any more. */
+/* It does not know yet that it must end. */
 static void an_older_copy_names_no_file_of_a_newer_one(void **state)
 {
     struct test_store t;
@@ -339,8 +339,8 @@ static int write_to(void *arg, const void *buf, size_t n, struct scr_err *err)
     return fwrite(buf, 1, n, arg) == n ? SCR_OK : SCR_E_IO;
 }
 
-/* A frame of these bytes; without the library something in its place that nobody can
- * unpack here either. */
+/* A frame of these bytes; without the library other bytes that cannot be unpacked
+ * either. */
 static void put_packed(const char *path, const void *bytes, size_t n,
                        struct scr_packed *is)
 {
@@ -429,7 +429,7 @@ static int edit_drop_older(struct scr_index *index, void *arg, int *changed,
     return SCR_OK;
 }
 
-/* A job of which only the newest dataset is in the index, its files having landed. */
+/* A job with only its newest dataset in the index, whose files have landed. */
 static void job_that_landed(struct test_store *t, uint32_t *whole, int packed)
 {
     job(t, whole);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transfers by scr_transfer with every system call failing in turn, on the side that
- * asks for them and on the side that does them: what the index calls complete is there,
- * nobody writes any more when it is given up, and the next attempt succeeds. And a
- * prefix directory that hangs, which does not make the process look dead. */
+ * asks for them and on the side that does them: datasets that the index calls complete
+ * exist, no process writes any more after a cancellation, and the next attempt
+ * succeeds. And a prefix directory that hangs, which does not make the process look
+ * dead. */
 #include "../unit/helper_fault.h"
 #include "../unit/helper_tmp.h"
 
@@ -105,7 +106,7 @@ static int is_complete(void)
     return e.complete;
 }
 
-/* What must hold whatever failed. */
+/* The conditions after any failure. */
 static void check_truth(void)
 {
     assert_true(access(s.dst, F_OK) != 0 || is_whole());
@@ -187,7 +188,8 @@ static struct scr_xfer *make_xfer(const struct scr_xfer_where *where)
     return x;
 }
 
-/* Who gives it up copies himself, when it is certain that the process does not. */
+/* The job that cancels it copies itself, when it is certain that the process does not.
+ * */
 static void copy_here(void)
 {
     struct scr_err err = SCR_ERR_INIT;

@@ -65,7 +65,7 @@ static int delete_first(struct test_store *t)
     return scr_delete_dataset(&t->env, &t->p, 1, &got, &t->err);
 }
 
-/* 1 if the index calls it complete; then every byte is there. */
+/* 1 if the index calls it complete; then every byte exists. */
 static int is_whole(struct test_store *t, int id)
 {
     struct scr_index_entry e = { 0 };

@@ -11,7 +11,7 @@
 struct survival {
     void (*arrange)(struct test_store *t); /* opens the store; all calls work */
     int (*act)(struct test_store *t);      /* the work; its code is that of t->err */
-    /* What must hold after any failure; and that a second try succeeds. */
+    /* The conditions after any failure; and that a second try succeeds. */
     void (*check)(struct test_store *t, int rc);
 };
 

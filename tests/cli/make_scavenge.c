@@ -3,11 +3,11 @@
  *
  *     cli_scavenge PREFIX ID SCHEME RANKS SET_SIZE [EMPTY [PATH [SHARED]]]
  *
- * Rank r wrote ckpt.<id>/rank_<r>.dat of 1000*(r+1)+id bytes, and EMPTY (1) empty files
- * beside it, with long names if there are several. With PATH the meta data name that
+ * Rank r wrote ckpt.<id>/rank_<r>.dat of 1000*(r+1)+id bytes, and EMPTY (1) additional
+ * empty files, with long names if there are several. With PATH the meta data name that
  * directory as the destination, wherever it leads; "" stands for none. With SHARED they
- * say that other ranks wrote rank_0.dat, too. Redundancy files and
- * <rank>.scrfilemap files lie in .scr/scr.dataset.<id>. */
+ * say that other ranks wrote rank_0.dat, too. Redundancy files and <rank>.scrfilemap
+ * files are in .scr/scr.dataset.<id>. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the caches in reach hold (red/survey.h): datasets that are whole, damaged, on
- * other nodes, half written, contradictory, or in a cache that all nodes share. */
+/* The contents of the caches in reach (red/survey.h): datasets that are whole, damaged,
+ * on other nodes, half written, contradictory, or in a cache that all nodes share. */
 #include "../unit/helper_fault.h"
 #include "../unit/helper_tmp.h"
 
@@ -118,7 +118,7 @@ static const struct scr_survey_set *first_of(const struct scr_survey_dataset *d)
     return (const struct scr_survey_set *)d->sets.first;
 }
 
-/* The code of mending the one set from all nodes; *ranks are rebuilt. */
+/* The code of a rebuild of the one set from all nodes; *ranks are rebuilt. */
 static int mend(int nodes, int *ranks)
 {
     struct scr_survey s;
@@ -205,7 +205,7 @@ static void a_filemap_that_cannot_be_read_is_counted(void **state)
     free(path);
 }
 
-/* What rank r has is of another dataset of this number, by seconds younger. */
+/* The files of rank r are of another dataset of this number, by seconds younger. */
 static void make_other(int r, int64_t by)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -256,7 +256,7 @@ static void of_several_datasets_the_one_that_can_be_restored_is_surveyed(void **
     assert_int_equal(surveyed(&how, &second), RANKS - 1);
     assert_int_equal(how, SCR_SURVEY_MENDABLE);
     assert_true(second < whole);
-    make_other(1, -1); /* three datasets, none of which can be: the newest is told of */
+    make_other(1, -1); /* three datasets, none can be: the newest is reported */
     assert_int_equal(surveyed(&how, &first), 1);
     assert_int_equal(how, SCR_SURVEY_PARTIAL);
     assert_true(first == whole);
@@ -383,7 +383,7 @@ static void a_flipped_byte_is_seen_by_who_reads(void **state)
                      SCR_SURVEY_MENDABLE);
 }
 
-static void what_lies_on_other_nodes_decides(void **state)
+static void files_on_other_nodes_decide(void **state)
 {
     (void)state;
     assert_int_equal(seen_by(0, 2, 1, "1 of the 3 members"), SCR_SURVEY_MENDABLE);
@@ -420,7 +420,7 @@ static void without_a_set_it_was_not_completed(void **state)
 
 /* --- caches that all nodes share --- */
 
-/* Lays what node n's filemap says beside its files. */
+/* Stores the filemap of node n with its files. */
 static void lay_beside(int n)
 {
     size_t bytes;
@@ -433,7 +433,7 @@ static void lay_beside(int n)
     free(from);
 }
 
-static void filemaps_beside_the_files_are_read(void **state)
+static void filemaps_stored_with_the_files_are_read(void **state)
 {
     struct scr_survey s;
     struct scr_survey_dataset d;
@@ -443,7 +443,7 @@ static void filemaps_beside_the_files_are_read(void **state)
     lay_beside(1);
     open_nodes(&s, 1, 1); /* named both ways: counts once */
     assert_int_equal(scr_survey_add_shared(&s, test_path("nothing"), &err), SCR_OK);
-    for (int n = 0; n < RANKS; n++) /* n2 has none beside its files */
+    for (int n = 0; n < RANKS; n++) /* n2 has none with its files */
         assert_int_equal(scr_survey_add_shared(&s, cntl[n], &err), SCR_OK);
     assert_int_equal(scr_survey_dataset(&s, ID, &d, &err), SCR_OK);
     assert_int_equal(d.here, 2);
@@ -456,7 +456,7 @@ static void filemaps_beside_the_files_are_read(void **state)
 
 /* --- failing calls --- */
 
-static void a_failing_call_changes_nothing_and_is_told_or_made_up_for(void **state)
+static void a_failing_call_changes_nothing_and_is_reported_or_made_up_for(void **state)
 {
     (void)state;
     lay_beside(0);
@@ -527,11 +527,11 @@ int main(void)
         T(what_is_there_and_right_is_whole),
         T(what_is_lost_is_rebuilt_once_all_members_are_here),
         T(a_flipped_byte_is_seen_by_who_reads),
-        T(what_lies_on_other_nodes_decides),
+        T(files_on_other_nodes_decide),
         T(beyond_the_redundancy_it_is_lost_and_left_alone),
         T(without_a_set_it_was_not_completed),
-        T(filemaps_beside_the_files_are_read),
-        T(a_failing_call_changes_nothing_and_is_told_or_made_up_for),
+        T(filemaps_stored_with_the_files_are_read),
+        T(a_failing_call_changes_nothing_and_is_reported_or_made_up_for),
         T(what_cannot_be_read_now_is_not_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transfer process when its file cannot be written for once: what it has copied is
- * told later, and not copied again. And where it begins to look for a place among the
- * nodes that share the file system. */
+/* The transfer process when its file cannot be written for once: copied files are
+ * recorded later, and not copied again. And where it begins to look for a place among
+ * the nodes that share the file system. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +95,7 @@ static void run_with_fault(int n)
     free(dir);
 }
 
-static void what_could_not_be_told_is_not_copied_again(void **state)
+static void files_that_could_not_be_reported_are_not_copied_again(void **state)
 {
     (void)state;
     run_with_fault(0);
@@ -154,7 +154,7 @@ static void nodes_begin_at_different_places(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(what_could_not_be_told_is_not_copied_again,
+        cmocka_unit_test_teardown(files_that_could_not_be_reported_are_not_copied_again,
                                   test_tmp_teardown),
         cmocka_unit_test_teardown(nodes_begin_at_different_places, test_tmp_teardown),
     };

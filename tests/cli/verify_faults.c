@@ -27,7 +27,7 @@ static const struct scr_env posix = { .sys = &scr_sys_posix };
 struct place {
     const char *maker;   /* of the dataset */
     const char *args[9]; /* of the maker */
-    const char *dir;     /* it lies in here */
+    const char *dir;     /* it is in here */
     const char *file;    /* of rank 1 */
     const char *redfile; /* of rank 1 */
 };
@@ -120,8 +120,8 @@ static scr_hash *files_of(const struct place *p)
     return noting;
 }
 
-/* All of want are there with their bytes, but for rank 1's two files, which may be as
- * they were damaged. */
+/* All of want exist with their bytes, except rank 1's two files, which may still be
+ * damaged. */
 static void check_good_is_kept(const struct place *p, const scr_hash *want, long n)
 {
     scr_hash *now = files_of(p);

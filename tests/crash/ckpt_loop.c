@@ -104,6 +104,6 @@ int main(int argc, char **argv)
             MPI_Abort(MPI_COMM_WORLD, 5);
         note(argv[1], "done", step);
     }
-    MPI_Finalize(); /* without SCR_Finalize: the job goes on */
+    MPI_Finalize(); /* without SCR_Finalize: the job continues */
     return 0;
 }

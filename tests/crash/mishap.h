@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What befalls a run: the system calls by which this process changes files, SCR's and
+/* Mishaps of a run: the system calls by which this process changes files, SCR's and
  * its own, are counted, and one of them kills the job; those below a directory fail as
  * if it were full or read-only. Linked into a program, mishap.c takes the place of the
  * C library's functions, also for libscr.so. */
@@ -8,8 +8,8 @@
 
 enum { MISHAP_MOST = 16 };
 
-/* The processes that die together. Whoever dies makes the file mark first; the name is
- * borrowed. */
+/* The processes that die together. A rank that dies first makes the file mark; the name
+ * is borrowed. */
 void mishap_job(const int *pids, int n, const char *mark);
 /* The calls-th change from here on, 1: the next, is not made: the job dies instead. */
 void mishap_die_after(int calls);

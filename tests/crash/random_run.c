@@ -225,8 +225,8 @@ static int id_in(const char *path)
     return at != NULL ? (int)strtol(at + sizeof mark - 1, NULL, 10) : 0;
 }
 
-/* What bypasses the cache has a directory of that number below the prefix directory,
- * which is where we are. */
+/* A dataset that bypasses the cache has a directory of that number below the prefix
+ * directory, our current directory. */
 static int newest_on_prefix(void)
 {
     static const char mark[] = "scr.dataset.";

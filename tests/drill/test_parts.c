@@ -45,7 +45,7 @@ static void a_dataset_is_complete_when_the_program_computes_again(void **state)
     assert_int_equal(f.restart, 0);
 }
 
-static void a_restart_tells_where_its_checkpoint_came_from(void **state)
+static void a_restart_reports_where_its_checkpoint_came_from(void **state)
 {
     (void)state;
     struct drill_phases f;
@@ -110,7 +110,7 @@ int main(void)
         cmocka_unit_test(a_line_being_written_does_not_count_yet),
         cmocka_unit_test(what_is_no_phase_is_skipped),
         cmocka_unit_test(a_dataset_is_complete_when_the_program_computes_again),
-        cmocka_unit_test(a_restart_tells_where_its_checkpoint_came_from),
+        cmocka_unit_test(a_restart_reports_where_its_checkpoint_came_from),
         cmocka_unit_test(results_are_compared_byte_by_byte),
         cmocka_unit_test(a_missing_result_is_an_error),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the fuzz targets share. Each target is one file fuzz_<what>.c with the entry of
- * libFuzzer; linked with it, or with driver.c where there is none. */
+/* Shared parts of the fuzz targets. Each target is one file fuzz_<what>.c with the
+ * entry of libFuzzer; linked with it, or with driver.c where there is none. */
 #ifndef SCR_FUZZ_H
 #define SCR_FUZZ_H
 
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* What must hold whatever the input. */
+/* The conditions for any input. */
 #define FUZZ_CHECK(condition)                                                          \
     do {                                                                               \
         if (!(condition))                                                              \

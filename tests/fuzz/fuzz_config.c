@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as a user file and as SCR_Config strings: refused or taken, never worse.
- * What is taken has to survive app.conf and the broadcast. */
+ * Accepted values must survive app.conf and the broadcast. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

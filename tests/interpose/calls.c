@@ -4,8 +4,8 @@
  * it with what belongs in it.
  *
  *   calls            all cases, with MPI_THREAD_MULTIPLE, and collective calls between
- *   calls --check N  without MPI: the files of N processes are there, with the same
- * bytes calls --time     without MPI: prints what opening a file takes
+ *   calls --check N  without MPI: the files of N processes exist, with the same bytes
+ *   calls --time     without MPI: prints what opening a file takes
  *
  * Ends with status 1 and a line on what is wrong. */
 #include <dirent.h>
@@ -141,13 +141,13 @@ static void by_freopen(const char *name, const char *buf, int rank)
     is(f != NULL, "fopen", other);
     write_stream(freopen(name, "w", f), buf, name);
     is(unlink(other) == 0, "unlink", other);
-    /* One that is refused closes what it was, too. */
+    /* A refused call also closes the old descriptor. */
     f = fopen(name, "w");
     is(f && fwrite(buf, 1, SIZE, f) == SIZE, "fwrite", name);
     is(freopen(name, "wx", f) == NULL && errno == EEXIST, "freopen x", name);
 }
 
-/* A directory of its own, below a descriptor. */
+/* A separate directory, below a descriptor. */
 static void by_directory(const char *name, const char *buf, int rank)
 {
     char dir[NAME];
@@ -164,7 +164,7 @@ static void by_directory(const char *name, const char *buf, int rank)
     is(rmdir(dir) == 0, "rmdir", dir);
 }
 
-/* What comes after the first descriptor is closed belongs in it too. */
+/* Bytes written after the first descriptor is closed belong to it too. */
 static void through(int second, int first, const char *buf, const char *name)
 {
     put(first, buf, HALF, name);
@@ -310,7 +310,7 @@ static void by_chmod(const char *name, const char *buf, int rank)
     is(stat(name, &st) == 0 && (st.st_mode & 07777) == 0640, "mode", name);
 }
 
-/* A child without exec goes on with what is open, and its files are its own affair. */
+/* A child without exec keeps the open files, and its own files are not staged. */
 static void by_fork(const char *name, const char *buf, int rank)
 {
     char other[NAME];
@@ -329,7 +329,7 @@ static void by_fork(const char *name, const char *buf, int rank)
     is(unlink(other) == 0, "unlink", other);
 }
 
-/* One that shares our memory closes its own descriptors only. */
+/* A child that shares our memory closes only its own descriptors. */
 static void by_vfork(const char *name, const char *buf, int rank)
 {
     (void)rank;
@@ -347,7 +347,7 @@ static void by_vfork(const char *name, const char *buf, int rank)
     shut(fd, name);
 }
 
-/* What is no file that could be staged, and what cannot be opened. */
+/* Paths that are no files to stage, and files that cannot be opened. */
 static void by_odd_means(const char *name, const char *buf, int rank)
 {
     char other[NAME];

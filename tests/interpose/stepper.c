@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that knows nothing of SCR, as many are: it steps through time, writes
- * restart files now and then, and goes on from the newest it is told.
+ * restart files from time to time, and continues from the newest it is given.
  *
  *   stepper [--files one|each|turns|tmp] [--steps N] [--every K] [--restart STEP]
  *           [--comm dup] [--open] [--exit N] [--hold N] [--read] [--child]
@@ -14,18 +14,16 @@
  *          late  as each, but the first process some collective calls before the others
  *          same  every process writes STEM.<step>, one after another: the last one wins
  *          mpi   they write parts of STEM.<step> through MPI-IO
- * child    a forked process writes STEM.99.<rank>, an executed one tells of LD_PRELOAD
+ * child    a forked process writes STEM.99.<rank>, an executed one prints LD_PRELOAD
  * block    the name of the last file is a directory when the file is closed
  * again    each file is opened to append when no descriptor is left, which fails, and
- *          once more, which has to go on at its end
- * open     the last file is not closed
- * newest   restarts from the newest file it finds in its directory
- * stay     the first process writes the second half of its first file at the very end
- * silent   no collective calls but the one at the end
- * exit     every process calls exit() at that step, right after its checkpoint
- * hold     the program waits at the begin of that step until somebody kills it
- * read     each file is read again as soon as it is written, and compared
- * Prints "step <n> sum <s>" for the last step; the sum depends on every step. */
+ * once more, which must continue at its end open     the last file is not closed newest
+ * restarts from the newest file it finds in its directory stay     the first process
+ * writes the second half of its first file at the very end silent   no collective calls
+ * but the one at the end exit     every process calls exit() at that step, right after
+ * its checkpoint hold     the program waits at the begin of that step until it is
+ * killed read     each file is read again as soon as it is written, and compared Prints
+ * "step <n> sum <s>" for the last step; the sum depends on every step. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <mpi.h>

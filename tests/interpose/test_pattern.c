@@ -64,7 +64,7 @@ static void paths_and_numbers(void **state)
     }
 }
 
-static void most_files_are_told_at_a_glance(void **state)
+static void most_files_are_recognised_at_a_glance(void **state)
 {
     struct scr_ip_patterns p;
     (void)state;
@@ -105,7 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_and_numbers),
-        cmocka_unit_test(most_files_are_told_at_a_glance),
+        cmocka_unit_test(most_files_are_recognised_at_a_glance),
         cmocka_unit_test(bad_ones_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,17 +246,30 @@ def plain(root):
             for number, line in enumerate(read(root, path).split("\n"), 1):
                 for match in UNCLEAR.finditer(line):
                     yield path, number, f"'{match.group(0).strip()}': say who or what"
-    lines, seen = 0, []
     for path in walk(root, ["src", "tools"], (".c", ".h", ".def")):
-        text = read(root, path)
-        lines += text.count("\n")
-        for number, literal in literals(text):
+        for number, literal in literals(read(root, path)):
             for match in UNCLEAR.finditer(literal):
                 yield path, number, f"'{match.group(0).strip()}': say who or what"
+    for path in walk(root, ["tests"], (".c",)):
+        text = read(root, path)
+        for name in re.finditer(r"^(?:MPI_CASE\(|static void )(\w+)", text, re.M):
+            # a test is a sentence; helpers have short names
+            if name[1].count("_") > 3 and (match := UNCLEAR.search(name[1].replace("_", " "))):
+                yield path, text[:name.start()].count("\n") + 1, f"test {name[1]}: '{match.group(0).strip()}'"
+    for tops, pattern in ((["src", "tools"], VAGUE), (["tests", "bench"], UNCLEAR)):
+        yield from plain_comments(root, tops, pattern)
+
+
+def plain_comments(root, tops, pattern):
+    """Comments may have one such word in a thousand lines."""
+    lines, seen = 0, []
+    for path in walk(root, tops, (".c", ".h", ".def")):
+        text = read(root, path)
+        lines += text.count("\n")
         for comment in re.finditer(r"/\*.*?\*/", text, flags=re.S):
-            for match in VAGUE.finditer(comment.group()):
+            for match in pattern.finditer(comment.group()):
                 seen.append((path, text[:comment.start() + match.start()].count("\n") + 1, match.group(0).strip()))
-    if len(seen) * 1000 > max(lines, 1000):  # comments may have one in a thousand lines
+    if len(seen) * 1000 > max(lines, 1000):
         for path, number, word in seen:
             yield path, number, f"'{word}' in a comment, {len(seen)} in {lines} lines: say who or what"
 

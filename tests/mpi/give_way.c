@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks that wait leave the core to those that work. Open MPI can be told to
+/* Ranks that wait leave the core to those that work. Open MPI has an option for it
  * (mpi_yield_when_idle); MPICH spins in every blocking call, and with more ranks than
  * cores each message then costs time slices of others: tests took five times as long.
  *

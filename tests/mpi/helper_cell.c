@@ -501,7 +501,7 @@ static const char *largest(const struct cell *c)
     return best != NULL ? best->path : NULL;
 }
 
-/* Byte number `at` of all application files together: the file it lies in; at: in it.
+/* Byte number `at` of all application files together: the file that has it; at: in it.
  */
 static const struct cell_file *file_with(const struct cell *c, size_t *at)
 {

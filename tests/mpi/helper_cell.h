@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One dataset in cache on ranks that each have a node of their own, to be protected,
- * damaged, restored, and compared with what it was.
+/* One dataset in cache on ranks with one node each, to protect, damage, restored, and
+ * compared with what it was.
  *
  *     struct cell c;
  *     cell_make_all(t, &c, &t->comm, CELL_ODD, n - k);
@@ -29,7 +29,7 @@ enum cell_files {
     CELL_LONG,   /* one file, of several slices */
     CELL_PROFILES_,
     /* CELL_CHUNKS + turn: two files of together 0, 1, chunk - 1, chunk, chunk + 1, all
-       chunks less one, or all bytes, dealt out to the ranks from turn on */
+       chunks less one, or all bytes, assigned to the ranks from turn on */
     CELL_CHUNKS = CELL_PROFILES_
 };
 enum { CELL_BYTES = 27720 };               /* divisible by 1 … 12 */
@@ -103,8 +103,8 @@ void cell_flip(struct cell *c, enum cell_loss what, uint64_t pick);
 /* Everything of this rank is as kept: bytes of all files, modes and times of
  * application files, filemap, dataset. */
 void cell_check_whole(struct cell *c);
-/* What exists of this rank's files is byte for byte as kept, temporaries aside, and
- * there are at least `least` files. */
+/* The existing files of this rank are byte for byte as kept, except temporary files,
+ * and there are at least `least` files. */
 void cell_check_intact(struct cell *c, size_t least);
 /* All files are there with their bytes; modes and times may differ. */
 void cell_check_bytes(struct cell *c);
@@ -114,7 +114,7 @@ size_t cell_count(const struct cell *c); /* files of this rank now */
 /* SCR_HAVE_* of this rank: which of its files have the bytes they had. */
 int cell_have(const struct cell *c);
 /* A number for all files of this rank's node, their bytes, modes, times and inodes: as
- * long as it stays the same, so do they. */
+ * long as it stays the same, the files do. */
 uint64_t cell_print(const struct cell *c);
 
 /* Full path of this rank's redundancy file, borrowed from the filemap; NULL: none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this rank holds of MPI and of the system. mpi_test.h compares it before and
+/* MPI and system objects that this rank holds. mpi_test.h compares it before and
  * after each case: a case, whatever fails in it, gives all of it back. */
 #ifndef SCR_TEST_HELPER_HELD_H
 #define SCR_TEST_HELPER_HELD_H
@@ -17,11 +17,11 @@ void test_held_print_fds(void);
 /* 1: MPI_Comm_split fails, as where communicators are used up. */
 extern int test_splits_fail;
 
-/* Collective calls of the library since somebody set it to 0. */
+/* Collective calls of the library since it was set to 0. */
 extern int test_collectives;
 
-/* The largest count that MPI_Isend was called with since somebody set it to 0: every
- * message of the library with bytes of files goes that way. */
+/* The largest count that MPI_Isend was called with since it was set to 0: every message
+ * of the library with bytes of files goes that way. */
 extern int test_longest_isend;
 
 #endif

@@ -43,11 +43,11 @@ enum { JOB_FILES = 3 };
 
 void job_new(struct mpi_test *t, struct job *job, int ranks);
 void job_free(struct job *job); /* removes the directories */
-/* A job on another number of ranks with the directories of other, which stay. All ranks
- * of the test make both calls. */
+/* A job on a different number of ranks with the directories of other, which stay. All
+ * ranks of the test make both calls. */
 void job_share(struct mpi_test *t, struct job *job, const struct job *other, int ranks);
 void job_unshare(struct job *job);
-/* Another case: the same job and nodes, but a prefix directory of its own. Ends with
+/* Another case: the same job and nodes, but its own prefix directory. Ends with
  * job_unshare. */
 void job_neighbour(struct mpi_test *t, struct job *job, const struct job *of);
 
@@ -135,7 +135,7 @@ void job_set_version(struct job *job, const char *path, int version);
  * *n. */
 char **job_find(const char *dir, const char *part, int *n);
 void job_find_free(char **paths, int n);
-/* How many there are; no rank goes on before all have looked. Collective. */
+/* How many there are; no rank continues before all have looked. Collective. */
 int job_count(struct job *job, const char *dir, const char *part);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* Names the linker gives: __real_f is the C library's f, and who calls f gets __wrap_f.
+/* Names the linker gives: __real_f is the C library's f, and callers of f get __wrap_f.
  */
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);

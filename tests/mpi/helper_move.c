@@ -158,7 +158,7 @@ const char *move_dset_dir(const struct move_job *job, int id)
     return dir;
 }
 
-/* Where it goes on a flush, and what it looks like there. */
+/* Its destination and attributes in a flush. */
 static void set_origin(scr_meta *meta, int rank, int i)
 {
     char dest[128];

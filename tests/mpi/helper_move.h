@@ -25,7 +25,7 @@ struct move_job {
     scr_filemap *map;
 };
 
-/* What files the ranks of a dataset have. */
+/* The files of the ranks of a dataset. */
 enum move_kind {
     MOVE_MIXED, /* three or four, one of them empty, two with the same base name */
     MOVE_HOLES, /* every third rank has none */

@@ -23,7 +23,7 @@ void job_block_flush(struct job *job, int seed, int on);
 void job_lose_dataset(struct job *job, int id);
 /* Id of the checkpoint Have_restart offers, 0: none. */
 int job_offered(struct job *job, struct scr_ctx *ctx);
-/* Whether <prefix>/<path> is there. */
+/* Whether <prefix>/<path> exists. */
 int job_has(struct job *job, const char *path);
 /* Waits until n files of dataset id have landed on the prefix by their records; five
  * seconds at most. */

@@ -27,7 +27,7 @@ __attribute__((unused)) static int test_below(struct test_random *r, int n)
     return (int)(test_draw(r) % (uint64_t)n);
 }
 
-/* A sequence of its own for case number i of a run, so that it can be repeated alone.
+/* A separate sequence for case number i of a run, so that it can be repeated alone.
  */
 __attribute__((unused)) static struct test_random test_random_case(uint64_t seed, int i)
 {

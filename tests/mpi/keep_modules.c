@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Under AddressSanitizer nothing is unloaded: Open MPI drops its modules when it ends,
- * and what they have leaked by then could no longer be told from what is ours
+ * and their leaks could no longer be distinguished from ours
  * (leaks.supp goes by the names of the modules). */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #include <dlfcn.h>

@@ -10,11 +10,11 @@
  *         return mpi_test_main(argc, argv, MPI_CASES(RUN(sums_are_equal_everywhere)));
  *     }
  *
- * CHECK is local: it prints what failed and where, with the rank, and the case goes on
- * (no rank leaves between two collectives). After each case the ranks agree whether it
- * passed; rank 0 prints the failed ones and "N passed, N failed" at the end; the exit
- * status is 1 if any failed. A filter may be given as first argument: only cases whose
- * name contains it run. */
+ * CHECK is local: it prints what failed and where, with the rank, and the case
+ * continues (no rank leaves between two collectives). After each case the ranks agree
+ * whether it passed; rank 0 prints the failed ones and "N passed, N failed" at the end;
+ * the exit status is 1 if any failed. A filter may be given as first argument: only
+ * cases whose name contains it run. */
 #ifndef SCR_MPI_TEST_H
 #define SCR_MPI_TEST_H
 

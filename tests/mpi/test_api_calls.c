@@ -45,7 +45,7 @@ static int capture_end(struct capture *c, char *text, size_t n)
     return all;
 }
 
-/* SCR_Last_error tells what the call returned and, where it was printed, printed. */
+/* SCR_Last_error has the code of the call and, if it printed a line, that line. */
 static void check_last(struct mpi_test *t, int rc, const char *printed)
 {
     char text[SCR_MAX_FILENAME];
@@ -184,7 +184,7 @@ MPI_CASE(config_sets_unsets_and_queries)
     CHECK(value && strcmp(value, "7") == 0);
     free(value);
     CHECK(SCR_Config("SCR_FLUSH=") == NULL);
-    CHECK(SCR_Configf("SCR_%s", "FLUSH") == NULL); /* nobody's setting any more */
+    CHECK(SCR_Configf("SCR_%s", "FLUSH") == NULL); /* no setting any more */
     CHECK(SCR_Configf("CKPT=%d TYPE=%s SET_SIZE=16", 0, "PARTNER") == NULL);
     value = (char *)(uintptr_t)SCR_Config("CKPT=0 TYPE");
     CHECK(value && strcmp(value, "PARTNER") == 0);
@@ -299,7 +299,8 @@ MPI_CASE(start_output_refuses_bad_arguments)
 }
 
 /* A program that overlooks that its dataset was not opened must not write to the
- * prefix directory, over the files of an older one, and is told no more than once. */
+ * prefix directory, over the files of an older one, and gets no more than one message.
+ * */
 MPI_CASE(a_phase_that_was_not_opened_routes_nothing)
 {
     struct capture cap;
@@ -379,7 +380,7 @@ MPI_CASE(route_in_an_output_phase)
     snprintf(file, sizeof file, "%s/.scr/index.scr", prefix);
     MISROUTE(file, path, SCR_E_OUTSIDE);
     MISROUTE(prefix, path, SCR_E_OUTSIDE);
-    /* A program that goes on after that does not get a dataset without its file. */
+    /* A program that continues after that does not get a dataset without its file. */
     MISUSE(SCR_Complete_checkpoint(1), SCR_E_OUTSIDE, "outside the prefix");
 }
 
@@ -523,7 +524,7 @@ MPI_CASE(restart_falls_back_until_nothing_is_left)
     MISUSE(SCR_Current("r3"), SCR_SUCCESS, "r3");
     struct capture cap;
     char text[4096];
-    capture_start(t, &cap); /* the fall-back is told in notes and warnings */
+    capture_start(t, &cap); /* the fall-back is reported in notes and warnings */
     CHECK_INT(SCR_Start_restart(NULL), SCR_SUCCESS);
     CHECK_INT(SCR_Complete_restart(t->comm.rank != 0), SCR_E_INVALID);
     CHECK(capture_end(&cap, text, sizeof text) >= 2);
@@ -591,8 +592,8 @@ MPI_CASE(finalize_ends_it)
     CHECK(SCR_Config("SCR_CACHE_SIZE") == NULL); /* settings are over, too */
 }
 
-/* The next run of the job, in the same process: it goes on from the newest checkpoint,
- * and that a run of the job has ended does not stop it. */
+/* The next run of the job, in the same process: it continues from the newest
+ * checkpoint, although a run of the job has ended. */
 MPI_CASE(a_process_may_start_another_run)
 {
     int flag = 0;

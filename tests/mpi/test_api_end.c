@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of MPI. On two ranks the program forgets SCR_Finalize, with a checkpoint in
+/* The end of MPI. On two ranks the program omits SCR_Finalize, with a checkpoint in
  * cache only, on three with an output phase open; on four it calls it, on one it has
  * not even called SCR_Init. Afterwards every call is refused, and none reaches MPI. */
 /* ranks: 1 2 3 4 */
@@ -103,7 +103,7 @@ static void check_calls(struct mpi_test *t)
     CHECK_INT(SCR_Last_error(NULL), SCR_E_STATE);
     CHECK_INT(SCR_Finalize(), SCR_E_STATE);
     CHECK(SCR_Get_version() != NULL);
-    /* 17 calls, of which three are local: one line each */
+    /* 17 calls, three of them local: one line each */
     CHECK_INT(lines_with(": MPI_Finalize was called"), t->comm.rank == 0 ? 17 : 3);
 }
 

@@ -15,7 +15,7 @@ static int is_disabled(const struct mpi_test *t)
     return t->comm.size == 2;
 }
 
-/* What all ranks print into a file of the run, from one call to the other. */
+/* The lines that all ranks print into a file of the run, from one call to the other. */
 static int say_into_file(const struct mpi_test *t, char *path, size_t n)
 {
     int saved = dup(2);
@@ -67,7 +67,7 @@ static int file_is(const char *path, const char *text)
     return same;
 }
 
-MPI_CASE(a_start_without_scr_is_told_once)
+MPI_CASE(a_start_without_scr_is_reported_once)
 {
     char why[SCR_MAX_FILENAME];
     t->keeps = 1;
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     mpi_test_forget_settings();
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(a_start_without_scr_is_told_once),
+        MPI_CASES(RUN(a_start_without_scr_is_reported_once),
                   RUN(what_is_asked_has_an_answer), RUN(the_program_writes_its_files),
                   RUN(a_file_that_failed_on_one_rank_fails_the_phase_on_all),
                   RUN(calls_keep_their_order)));

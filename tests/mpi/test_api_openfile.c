@@ -7,7 +7,7 @@
 
 #include <fcntl.h>
 
-/* What this process prints to stderr from one call to the other. */
+/* The lines that this process prints to stderr from one call to the other. */
 static int hold_stderr(const struct mpi_test *t, char *path, size_t n)
 {
     int saved = dup(2);
@@ -71,7 +71,7 @@ static int write_together(MPI_Comm comm, const char *path)
     return MPI_File_close(&file) == MPI_SUCCESS && ok;
 }
 
-/* Each opens with its own path; all get the error, once told. */
+/* Each opens with its own path; all get the error, reported once. */
 static void be_refused(struct mpi_test *t, MPI_Comm comm, const char *name)
 {
     char path[SCR_MAX_FILENAME], told[600];
@@ -156,7 +156,7 @@ MPI_CASE(a_routed_file_is_opened_together_or_refused)
 }
 
 /* Neither in a phase nor outside of one. */
-MPI_CASE(files_that_are_not_routed_are_none_of_its_business)
+MPI_CASE(files_that_are_not_routed_are_passed_on)
 {
     char path[700], told[600];
     int saved = hold_stderr(t, told, sizeof told);
@@ -183,8 +183,7 @@ MPI_CASE(files_that_are_not_routed_are_none_of_its_business)
 
 int main(int argc, char **argv)
 {
-    return mpi_test_main(
-        argc, argv,
-        MPI_CASES(RUN(a_routed_file_is_opened_together_or_refused),
-                  RUN(files_that_are_not_routed_are_none_of_its_business)));
+    return mpi_test_main(argc, argv,
+                         MPI_CASES(RUN(a_routed_file_is_opened_together_or_refused),
+                                   RUN(files_that_are_not_routed_are_passed_on)));
 }

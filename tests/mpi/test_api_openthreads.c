@@ -15,7 +15,7 @@ struct opener {
     pthread_t thread;
     MPI_Comm comm;
     char path[700];
-    atomic_int stop; /* of this rank; it ends when all say so */
+    atomic_int stop; /* of this rank; it ends when all agree */
     int opens, failed;
 };
 

@@ -105,7 +105,7 @@ MPI_CASE(a_checkpoint_that_failed_is_nothing_written)
     end(&job);
 }
 
-/* Nor does it make the job forget what it had gone to before. */
+/* The record of the checkpoint it had gone to before also stays. */
 MPI_CASE(after_one_that_failed_the_name_gone_to_before_still_counts)
 {
     struct job job;

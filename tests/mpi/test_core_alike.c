@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All ranks decide alike after an allocation failed on one of them (invariant C4),
- * because their next steps are collective. And want of memory is an error, never an
- * answer: "there is no checkpoint" would have a program begin anew. */
+ * because their next steps are collective. Missing memory is an error, never an answer:
+ * after "there is no checkpoint" a program would start from the beginning. */
 /* ranks: 4 */
 #include <errno.h>
 
@@ -140,7 +140,7 @@ static int find(struct job *job, struct scr_ctx *ctx, long n, struct scr_err *er
     return scr_have_restart_all(ctx, &have, NULL, err);
 }
 
-/* Whoever is not told "two" is told of an error, and of "two" when he asks again. */
+/* A program that is not offered "two" gets an error, and "two" when it asks again. */
 static void check_two(struct job *job, struct scr_ctx *ctx, int rc, long n)
 {
     struct mpi_test *t = job->t;
@@ -203,12 +203,12 @@ static void find_of_three(struct mpi_test *t, const char *flush, int lost)
     job_free(&three);
 }
 
-MPI_CASE(the_checkpoint_of_another_number_of_ranks)
+MPI_CASE(the_checkpoint_of_a_different_number_of_ranks)
 {
     find_of_three(t, "SCR_FLUSH=1", 1);
 }
 
-MPI_CASE(the_cached_checkpoint_of_another_number_of_ranks)
+MPI_CASE(the_cached_checkpoint_of_a_different_number_of_ranks)
 {
     find_of_three(t, "SCR_FLUSH=0", 0);
 }
@@ -216,8 +216,8 @@ MPI_CASE(the_cached_checkpoint_of_another_number_of_ranks)
 /* --- what is neither fetched nor deleted --- */
 
 /* Memory lacks once on the victim, and it cannot write a filemap, so that what it
- * fetched cannot be deleted either. A run of its own: the list of what is in cache
- * grows once. */
+ * fetched cannot be deleted either. Another run: the list of cached datasets grows
+ * once. */
 static void fail_fetch(struct job *job, int victim, long n)
 {
     struct mpi_test *t = job->t;
@@ -327,7 +327,7 @@ MPI_CASE(flushes_that_fail)
 
 /* --- plans --- */
 
-/* What it says is all there, or it is not written. */
+/* It is complete, or it is not written. */
 MPI_CASE(a_plan_lacks_nothing)
 {
     struct job job;
@@ -361,8 +361,8 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(the_checkpoint_in_cache), RUN(the_checkpoint_on_the_prefix),
-                  RUN(the_checkpoint_of_another_number_of_ranks),
-                  RUN(the_cached_checkpoint_of_another_number_of_ranks),
+                  RUN(the_checkpoint_of_a_different_number_of_ranks),
+                  RUN(the_cached_checkpoint_of_a_different_number_of_ranks),
                   RUN(what_is_neither_fetched_nor_deleted), RUN(checkpoints),
                   RUN(checkpoints_that_are_flushed),
                   RUN(checkpoints_that_bypass_the_cache), RUN(flushes_that_fail),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flushes the application does not wait for: complete when copied, whoever comes last;
+/* Flushes the application does not wait for: complete when copied, by the last process;
  * resumed when cut short; held up, failing, cancelled, limited. */
 /* ranks: 4 */
 #include <errno.h>
@@ -87,7 +87,7 @@ static void begin(struct mpi_test *t, struct job *job)
     job->sys = &pfs_sys;
 }
 
-/* Kills the job, with everything that still runs let go at the same time. */
+/* Kills the job, with everything that still runs released at the same time. */
 static void kill_job(struct job *job, struct scr_ctx *ctx)
 {
     mpi_test_barrier(job->comm);
@@ -154,7 +154,7 @@ MPI_CASE(finalize_waits)
     job_free(&job);
 }
 
-MPI_CASE(who_goes_back_stays_there_when_the_newer_one_lands)
+MPI_CASE(a_run_that_goes_back_stays_there_when_the_newer_one_lands)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -214,7 +214,7 @@ MPI_CASE(of_two_datasets_of_one_name_the_newer_one_is_complete)
     job_free(&job);
 }
 
-MPI_CASE(a_flush_cut_short_goes_on_where_it_was)
+MPI_CASE(a_flush_cut_short_continues_where_it_was)
 {
     struct job job;
     begin(t, &job);
@@ -253,7 +253,7 @@ MPI_CASE(a_flush_cut_short_is_finished_by_a_run_that_waits)
     job_free(&job);
 }
 
-MPI_CASE(what_was_copied_whole_is_adopted_by_the_next_start)
+MPI_CASE(a_dataset_copied_whole_is_entered_by_the_next_start)
 {
     struct job job;
     begin(t, &job);
@@ -261,7 +261,7 @@ MPI_CASE(what_was_copied_whole_is_adopted_by_the_next_start)
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
     job_checkpoint(&job, ctx, "one", 1);
     wait_until_opened(&job, 1);
-    pfs_control.fail_path = "summary.scr"; /* nobody can complete it */
+    pfs_control.fail_path = "summary.scr"; /* no process can complete it */
     pfs_control.hold = 0;
     struct scr_err err = SCR_ERR_INIT;
     CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
@@ -289,7 +289,7 @@ static void adopt(struct mpi_test *t, const struct job *job)
     mpi_test_barrier(job->comm);
 }
 
-MPI_CASE(what_somebody_else_completes_is_not_copied_again)
+MPI_CASE(what_another_process_completes_is_not_copied_again)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -316,7 +316,7 @@ MPI_CASE(what_somebody_else_completes_is_not_copied_again)
     job_free(&job);
 }
 
-/* Whoever it is that takes the plan away: another job, or a command. */
+/* Another job, or a command, removes the plan. */
 static void give_up(struct mpi_test *t, const struct job *job, int id)
 {
     struct scr_env env = { .sys = &scr_sys_posix };
@@ -331,7 +331,7 @@ static void give_up(struct mpi_test *t, const struct job *job, int id)
 }
 
 /* Nothing of it gets its name after that. */
-MPI_CASE(threads_let_go_of_what_was_given_up_and_it_is_tried_again)
+MPI_CASE(threads_release_a_cancelled_flush_and_it_is_tried_again)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -356,8 +356,8 @@ MPI_CASE(threads_let_go_of_what_was_given_up_and_it_is_tried_again)
     job_free(&job);
 }
 
-/* All is there, but nobody may complete it any more: that is no success. */
-MPI_CASE(what_was_given_up_after_it_arrived_is_tried_again)
+/* All files exist, but no process may complete it any more: that is no success. */
+MPI_CASE(a_flush_cancelled_after_it_arrived_is_tried_again)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -408,9 +408,9 @@ MPI_CASE(one_rank_that_fails_is_enough)
 /* --- every call fails --- */
 
 /* Call n of a checkpoint and its flush fails, on one rank, or (victim < 0) that and all
- * later ones on all ranks, as if the job had died. What the index then calls complete
- * is right, and the first checkpoint is there. 0: there is no call n. Threads share the
- * counter, so n is a call at about that place. */
+ * later ones on all ranks, as if the job had died. Datasets that the index then calls
+ * complete are right, and the first checkpoint exists. 0: there is no call n. Threads
+ * share the counter, so n is a call at about that place. */
 static int fail_call(struct mpi_test *t, int victim, long n)
 {
     struct job job;
@@ -600,7 +600,7 @@ MPI_CASE(threads_flush_also_while_the_application_waits)
     job_free(&job);
 }
 
-MPI_CASE(who_asks_for_sync_waits)
+MPI_CASE(a_program_that_asks_for_sync_waits)
 {
     struct job job;
     begin(t, &job);
@@ -834,7 +834,7 @@ MPI_CASE(a_flush_that_failed_and_left_is_made_up_for_by_the_next)
     make_up(t, 0);
 }
 
-MPI_CASE(so_is_one_of_a_constant_name)
+MPI_CASE(one_of_a_constant_name_is_made_up_for_too)
 {
     make_up(t, 1);
 }
@@ -858,7 +858,7 @@ static int count_crcs(const struct job *job, int id)
     return n;
 }
 
-MPI_CASE(crcs_nobody_recorded_are_recorded_by_the_flush)
+MPI_CASE(missing_crcs_are_recorded_by_the_flush)
 {
     struct job job;
     begin(t, &job);
@@ -896,22 +896,22 @@ int main(int argc, char **argv)
             RUN(complete_output_returns_and_the_dataset_is_indexed_without_a_call),
             RUN(later_calls_note_the_end_and_output_leaves_the_cache),
             RUN(finalize_waits),
-            RUN(who_goes_back_stays_there_when_the_newer_one_lands),
+            RUN(a_run_that_goes_back_stays_there_when_the_newer_one_lands),
             RUN(several_flushes_complete_in_order),
             RUN(of_two_datasets_of_one_name_the_newer_one_is_complete),
-            RUN(a_flush_cut_short_goes_on_where_it_was),
+            RUN(a_flush_cut_short_continues_where_it_was),
             RUN(a_flush_cut_short_is_finished_by_a_run_that_waits),
-            RUN(what_was_copied_whole_is_adopted_by_the_next_start),
-            RUN(what_somebody_else_completes_is_not_copied_again),
-            RUN(threads_let_go_of_what_was_given_up_and_it_is_tried_again),
-            RUN(what_was_given_up_after_it_arrived_is_tried_again),
+            RUN(a_dataset_copied_whole_is_entered_by_the_next_start),
+            RUN(what_another_process_completes_is_not_copied_again),
+            RUN(threads_release_a_cancelled_flush_and_it_is_tried_again),
+            RUN(a_flush_cancelled_after_it_arrived_is_tried_again),
             RUN(one_rank_that_fails_is_enough), RUN(calls_fail_once_on_rank_0),
             RUN(calls_fail_once_on_another_rank), RUN(the_job_dies_at_calls),
             RUN(eviction_waits_for_the_flush), RUN(deletion_cancels_the_flush),
             RUN(bandwidth_is_limited), RUN(the_share_of_time_is_limited),
             RUN(no_more_processes_than_allowed_copy_at_once),
             RUN(threads_flush_also_while_the_application_waits),
-            RUN(who_asks_for_sync_waits),
+            RUN(a_program_that_asks_for_sync_waits),
             RUN(what_bypasses_the_cache_is_written_when_no_flush_is_under_way),
             RUN(output_that_leaves_the_cache_leaves_nothing_for_what_bypasses_it),
             RUN(nothing_leaves_the_cache_in_an_output_phase),
@@ -920,6 +920,6 @@ int main(int argc, char **argv)
             RUN(a_flush_waits_for_one_of_the_same_paths),
             RUN(what_failed_is_not_brought_over_what_bypassed_the_cache),
             RUN(a_flush_that_failed_and_left_is_made_up_for_by_the_next),
-            RUN(so_is_one_of_a_constant_name),
-            RUN(crcs_nobody_recorded_are_recorded_by_the_flush)));
+            RUN(one_of_a_constant_name_is_made_up_for_too),
+            RUN(missing_crcs_are_recorded_by_the_flush)));
 }

@@ -9,7 +9,7 @@
 static const char *const nodes = "n[1-4]";
 static const char *const bypass = "SCR_CACHE_BYPASS=1";
 
-/* What the index says of id: 1 complete, 0 incomplete, -1 nothing. */
+/* The state of id in the index: 1 complete, 0 incomplete, -1 nothing. */
 static int entry(struct job *job, int id)
 {
     struct scr_env env = { .sys = &scr_sys_posix };

@@ -60,8 +60,8 @@ static char *find_one(const struct job *job, const char *part)
     return path;
 }
 
-/* What the list of files of dataset id says: files, and compressed ones; that their
- * sizes and CRCs are those of the files is checked on rank 0. */
+/* The numbers in the list of files of dataset id: files, and compressed ones; that
+ * their sizes and CRCs are those of the files is checked on rank 0. */
 static void check_list(struct job *job, int id, size_t files, size_t packed)
 {
     struct mpi_test *t = job->t;
@@ -108,7 +108,7 @@ MPI_CASE(what_is_worth_it_is_compressed_and_comes_back)
     job_free(&job);
 }
 
-MPI_CASE(threads_compress_too_and_whoever_is_last_enters_it)
+MPI_CASE(threads_compress_too_and_the_last_one_enters_it)
 {
     struct job job;
     begin(t, &job);
@@ -222,7 +222,7 @@ MPI_CASE(a_directory_of_that_name_keeps_the_file_plain)
     job_free(&job);
 }
 
-/* Somebody else's file, which only looks like one of ours by its name. */
+/* A file of the user, with a name like one of ours. */
 static void keep_own(struct mpi_test *t, const char *how)
 {
     struct job job;
@@ -415,13 +415,13 @@ static void regroup(struct mpi_test *t, int from, int to, const char *first,
     job_free(&job);
 }
 
-MPI_CASE(another_number_of_ranks_reads_every_file)
+MPI_CASE(a_different_number_of_ranks_reads_every_file)
 {
     regroup(t, 4, 2, FLUSH, "SCR_FLUSH_COMPRESS=NONE", 0);
     regroup(t, 1, 4, FLUSH, "SCR_FLUSH_COMPRESS=NONE", 0);
 }
 
-MPI_CASE(what_another_number_of_ranks_left_in_cache_is_compressed_on_its_way)
+MPI_CASE(a_cached_dataset_of_a_different_number_of_ranks_is_compressed)
 {
     regroup(t, 4, 2, "SCR_FLUSH=0", ZSTD, 1);
 }
@@ -454,7 +454,7 @@ static void kill_job(struct job *job, struct scr_ctx *ctx)
     mpi_test_barrier(job->comm);
 }
 
-/* Which way the run that finds it cut short goes on. */
+/* How the run that finds it cut short continues. */
 static void resume(struct mpi_test *t, const char *how)
 {
     struct job job;
@@ -484,13 +484,13 @@ static void resume(struct mpi_test *t, const char *how)
     job_free(&job);
 }
 
-MPI_CASE(a_flush_cut_short_goes_on_with_what_had_not_landed)
+MPI_CASE(a_flush_cut_short_continues_with_files_that_had_not_landed)
 {
     resume(t, ASYNC);
     resume(t, "SCR_FLUSH_ASYNC=0");
 }
 
-MPI_CASE(what_was_copied_whole_is_adopted_with_its_compressed_files)
+MPI_CASE(a_dataset_copied_whole_is_entered_with_its_compressed_files)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -499,7 +499,7 @@ MPI_CASE(what_was_copied_whole_is_adopted_with_its_compressed_files)
     job.sys = &pfs_sys;
     job.out = fopen("/dev/null", "w");
     struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ASYNC, ZSTD, NULL);
-    pfs_control.fail_path = "summary.scr"; /* nobody can complete it */
+    pfs_control.fail_path = "summary.scr"; /* no process can complete it */
     job_checkpoint(&job, ctx, "one", 1);
     CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
     CHECK_INT(job_entry(&job, 1, NULL, NULL), 0);
@@ -766,7 +766,7 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(
             RUN(what_is_worth_it_is_compressed_and_comes_back),
-            RUN(threads_compress_too_and_whoever_is_last_enters_it),
+            RUN(threads_compress_too_and_the_last_one_enters_it),
             RUN(noise_stays_as_it_is), RUN(what_bypasses_the_cache_is_not_compressed),
             RUN(a_file_of_that_name_keeps_the_dataset_plain),
             RUN(a_directory_of_that_name_keeps_the_file_plain),
@@ -775,11 +775,11 @@ int main(int argc, char **argv)
             RUN(a_damaged_one_is_not_taken_but_the_older_dataset),
             RUN(a_program_that_reads_the_prefix_reads_plain_files),
             RUN(a_damaged_one_read_there_is_not_taken_either),
-            RUN(another_number_of_ranks_reads_every_file),
-            RUN(what_another_number_of_ranks_left_in_cache_is_compressed_on_its_way),
+            RUN(a_different_number_of_ranks_reads_every_file),
+            RUN(a_cached_dataset_of_a_different_number_of_ranks_is_compressed),
             RUN(what_is_deleted_goes_with_its_compressed_files),
-            RUN(a_flush_cut_short_goes_on_with_what_had_not_landed),
-            RUN(what_was_copied_whole_is_adopted_with_its_compressed_files),
+            RUN(a_flush_cut_short_continues_with_files_that_had_not_landed),
+            RUN(a_dataset_copied_whole_is_entered_with_its_compressed_files),
             RUN(what_a_flush_cut_short_had_compressed_is_deleted_too),
             RUN(what_is_deleted_while_it_is_flushed_leaves_nothing),
             RUN(one_that_may_be_compressed_meets_the_one_called_so),

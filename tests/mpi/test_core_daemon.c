@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flushes by the transfer process of each node: it goes on when the job has died, and
- * the job goes on when the process is missing, dies, hangs or fails. */
+/* Flushes by the transfer process of each node: it continues when the job has died, and
+ * the job continues when the process is missing, dies, hangs or fails. */
 /* ranks: 4 */
 #include <signal.h>
 
@@ -13,7 +13,7 @@
 
 #define PROGRAM "SCR_TRANSFER_PROGRAM=" SCR_TOOL "_transfer"
 #define DAEMON  "SCR_FLUSH_ASYNC=1", "SCR_FLUSH=1", "SCR_FLUSH_TYPE=DAEMON", PROGRAM
-#define SLOW    "SCR_FLUSH_ASYNC_BW=4000" /* minutes: until somebody changes it */
+#define SLOW    "SCR_FLUSH_ASYNC_BW=4000" /* minutes: until it is changed */
 
 static const char *const nodes = "n[1-2]"; /* two ranks each */
 
@@ -120,7 +120,7 @@ MPI_CASE(one_process_a_node_copies_and_ends_with_the_run)
     job_free(&job);
 }
 
-/* What the process of a node is told to do, and how fast it may be with dataset 1. */
+/* The command for the process of a node, and its limit for dataset 1. */
 struct order {
     enum scr_transfer_command command;
     double bw;
@@ -149,7 +149,7 @@ static void give_order(struct mpi_test *t, const char *cntl_dir, const struct or
              SCR_OK, &err);
 }
 
-/* What the file of this rank's node says. */
+/* The content of the file of this rank's node. */
 static struct scr_transfer look(const char *cntl_dir, double *bw)
 {
     char path[900];
@@ -282,7 +282,7 @@ static void give_lock_back(struct mpi_test *t, struct scr_lock *lock)
     mpi_test_barrier(t->comm.comm);
 }
 
-/* The process of this rank's node copies dataset 1, or all is there. */
+/* The process of this rank's node copies dataset 1, or all files exist. */
 static int has_begun(const struct job *job, const char *cntl_dir)
 {
     char path[900];
@@ -290,10 +290,10 @@ static int has_begun(const struct job *job, const char *cntl_dir)
     return look(cntl_dir, NULL).running || access(path, F_OK) == 0;
 }
 
-/* All has arrived, and the dataset is complete, before they can say so. One rank a
+/* All has arrived, and the dataset is complete, before they can report it. One rank a
  * node: of two a process may begin with the first one's files, and could not read of
  * the others while the test has the lock. */
-MPI_CASE(processes_that_die_untold_have_done_their_work)
+MPI_CASE(processes_that_die_unnoticed_have_done_their_work)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -318,7 +318,7 @@ MPI_CASE(processes_that_die_untold_have_done_their_work)
     job_free(&job);
 }
 
-/* A process that cannot be killed, here one that nobody knows. */
+/* A process that cannot be killed, here an unknown one. */
 MPI_CASE(nothing_is_written_while_a_lost_process_may_write)
 {
     struct job job;
@@ -352,9 +352,9 @@ MPI_CASE(nothing_is_written_while_a_lost_process_may_write)
     job_free(&job);
 }
 
-/* The run goes on, and threads copy what the processes did not. Who finds out after
- * another rank of its node has seen to it that the process is dead says the other one
- * (NULL: nobody can). */
+/* The run continues, and threads copy what the processes did not. A rank that finds out
+ * after another rank of its node has killed the process prints the other one (NULL:
+ * neither is possible). */
 static void lose_processes(struct mpi_test *t, int signo, const char *cause,
                            const char *other)
 {
@@ -398,7 +398,7 @@ MPI_CASE(stuck_processes_cost_no_checkpoint)
 }
 
 /* Before the job dies the process does: what had landed is not copied again. */
-MPI_CASE(a_flush_whose_job_and_processes_died_goes_on)
+MPI_CASE(a_flush_whose_job_and_processes_died_continues)
 {
     struct job job;
     begin(t, &job);
@@ -474,7 +474,7 @@ MPI_CASE(what_the_process_cannot_write_is_tried_again)
     job_free(&job);
 }
 
-MPI_CASE(a_dropped_dataset_is_let_go)
+MPI_CASE(a_dropped_dataset_is_released)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -503,7 +503,7 @@ MPI_CASE(a_process_that_was_there_is_used_and_stays)
     job_checkpoint(&job, ctx, "one", 1);
     CHECK(becomes_complete(&job, 1));
     pid_t pid = process_of(dir);
-    job_kill(&job, ctx); /* nobody tells it to end */
+    job_kill(&job, ctx); /* without a request to end */
     ctx = job_start(&job, nodes, DAEMON, NULL);
     job_checkpoint(&job, ctx, "two", 2);
     job_end(&job, ctx);
@@ -523,13 +523,13 @@ int main(int argc, char **argv)
             RUN(the_next_run_takes_over_what_is_being_copied),
             RUN(an_older_dataset_is_complete_until_the_first_of_its_files_is_replaced),
             RUN(the_bandwidth_is_that_of_the_job),
-            RUN(processes_that_die_untold_have_done_their_work),
+            RUN(processes_that_die_unnoticed_have_done_their_work),
             RUN(nothing_is_written_while_a_lost_process_may_write),
             RUN(killed_processes_cost_no_checkpoint),
             RUN(stuck_processes_cost_no_checkpoint),
-            RUN(a_flush_whose_job_and_processes_died_goes_on),
+            RUN(a_flush_whose_job_and_processes_died_continues),
             RUN(without_the_program_threads_copy),
             RUN(what_the_process_cannot_write_is_tried_again),
-            RUN(a_dropped_dataset_is_let_go),
+            RUN(a_dropped_dataset_is_released),
             RUN(a_process_that_was_there_is_used_and_stays)));
 }

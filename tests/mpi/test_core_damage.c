@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cached files that are damaged or gone when their dataset is to be flushed: what
- * redundancy has of them is rebuilt first (doc/design/durability.md P22). */
+/* Cached files that are damaged or missing when their dataset must be flushed:
+ * redundancy rebuilds them first (doc/design/durability.md P22). */
 /* ranks: 4 */
 #include <errno.h>
 
@@ -140,8 +140,8 @@ MPI_CASE(outputs_are_rebuilt_one_by_one)
     end(&job);
 }
 
-/* One that was begun in the background and failed: the next Complete_output rebuilds
- * it and begins again. */
+/* A flush that was begun in the background and failed: the next Complete_output
+ * rebuilds it and begins again. */
 MPI_CASE(an_asynchronous_flush_is_begun_again_with_what_was_rebuilt)
 {
     struct job job;

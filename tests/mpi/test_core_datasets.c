@@ -91,7 +91,7 @@ MPI_CASE(every_third_checkpoint_is_flushed_across_restarts_and_failures)
     job_new(t, &job, 4);
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=3", NULL);
     write_some(&job, ctx, 1, 2);
-    /* One that fails does not count. */
+    /* A checkpoint that fails does not count. */
     CHECK_RC(scr_start_output_all(ctx, "bad", CKPT, &err), SCR_OK, &err);
     CHECK_RC(scr_complete_output_all(ctx, job.rank != 1, &err), SCR_E_INVALID, &err);
     job_kill(&job, ctx);
@@ -121,7 +121,7 @@ static int descriptor(const struct scr_ctx *ctx, int id)
     return index;
 }
 
-MPI_CASE(intervals_of_descriptors_go_on_after_a_restart)
+MPI_CASE(intervals_of_descriptors_continue_after_a_restart)
 {
     struct job job;
     const char *const a = "CKPT=0 INTERVAL=1 TYPE=SINGLE COUNT=1";
@@ -197,7 +197,7 @@ MPI_CASE(files_that_newer_checkpoints_name_too_stay)
     job_free(&job);
 }
 
-MPI_CASE(what_the_run_went_on_from_stays_until_a_newer_one_is_safe)
+MPI_CASE(the_checkpoint_of_the_restart_stays_until_a_newer_one_is_safe)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -260,7 +260,7 @@ MPI_CASE(a_deletion_that_fails_is_a_warning_and_done_later)
     job_free(&job);
 }
 
-MPI_CASE(one_that_is_written_anew_is_not_deleted_by_what_was_begun)
+MPI_CASE(one_that_is_written_again_is_not_deleted_by_what_was_begun)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -366,7 +366,7 @@ MPI_CASE(flushes_under_way_neither_stop_retention_nor_lose_files)
     job_free(&job);
 }
 
-MPI_CASE(what_bypasses_the_cache_is_retained_likewise)
+MPI_CASE(what_bypasses_the_cache_is_retained_too)
 {
     struct job job;
     job_new(t, &job, 4);
@@ -416,7 +416,7 @@ MPI_CASE(two_jobs_on_one_prefix_lose_nothing_of_each_other)
         job_start(&half, other ? "m[1-2]" : "n[1-2]", "SCR_FLUSH=1",
                   other ? "SCR_JOB_ID=other" : "SCR_JOB_ID=job", NULL);
     mpi_test_barrier(job.comm);
-    /* Each with files of its own; of the first two one finds its number taken. */
+    /* Each with its own files; of the first two one finds its number taken. */
     for (int i = 1; i <= 3; i++) {
         char name[16];
         snprintf(name, sizeof name, "%s%d", other ? "m" : "n", i);
@@ -494,7 +494,7 @@ MPI_CASE(a_purge_deletes_every_dataset_of_the_prefix_and_nothing_else)
     CHECK(complete_are(&job, "")); /* SCR_FLUSH=0 */
     ctx = job_start(&job, nodes, "SCR_FLUSH=10", NULL);
     job_end(&job, ctx);
-    CHECK(complete_are(&job, "3")); /* nobody believes it is still there */
+    CHECK(complete_are(&job, "3")); /* a dead process */
     ctx = job_start(&job, nodes, "SCR_PREFIX_PURGE=1", "SCR_CACHE_PURGE=1", NULL);
     CHECK_INT(job_offered(&job, ctx), 0);
     write_some(&job, ctx, 4, 4);
@@ -589,7 +589,7 @@ MPI_CASE(a_prefix_that_is_gone_for_a_while_costs_no_checkpoint)
     job_free(&job);
 }
 
-MPI_CASE(a_lock_held_by_a_process_that_died_holds_nobody)
+MPI_CASE(a_lock_held_by_a_process_that_died_blocks_no_process)
 {
     struct job job;
     job_new(t, &job, 4);
@@ -681,16 +681,16 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(RUN(output_leaves_the_cache_and_checkpoints_stay_by_count),
                   RUN(every_third_checkpoint_is_flushed_across_restarts_and_failures),
-                  RUN(intervals_of_descriptors_go_on_after_a_restart),
+                  RUN(intervals_of_descriptors_continue_after_a_restart),
                   RUN(the_newest_checkpoints_stay_on_the_prefix),
                   RUN(output_is_never_deleted),
                   RUN(files_that_newer_checkpoints_name_too_stay),
-                  RUN(what_the_run_went_on_from_stays_until_a_newer_one_is_safe),
+                  RUN(the_checkpoint_of_the_restart_stays_until_a_newer_one_is_safe),
                   RUN(a_deletion_that_fails_is_a_warning_and_done_later),
-                  RUN(one_that_is_written_anew_is_not_deleted_by_what_was_begun),
+                  RUN(one_that_is_written_again_is_not_deleted_by_what_was_begun),
                   RUN(calls_that_fail_while_old_ones_are_deleted_cost_nothing),
                   RUN(flushes_under_way_neither_stop_retention_nor_lose_files),
-                  RUN(what_bypasses_the_cache_is_retained_likewise),
+                  RUN(what_bypasses_the_cache_is_retained_too),
                   RUN(a_periodic_flush_that_failed_is_made_up_for),
                   RUN(two_jobs_on_one_prefix_lose_nothing_of_each_other),
                   RUN(where_nothing_is_current_the_newest_on_the_prefix_counts),
@@ -698,6 +698,6 @@ int main(int argc, char **argv)
                   RUN(an_index_that_was_removed_is_rebuilt),
                   RUN(an_index_of_a_newer_version_stops_flushes_and_not_the_run),
                   RUN(a_prefix_that_is_gone_for_a_while_costs_no_checkpoint),
-                  RUN(a_lock_held_by_a_process_that_died_holds_nobody),
+                  RUN(a_lock_held_by_a_process_that_died_blocks_no_process),
                   RUN(filemaps_of_a_newer_version_are_kept_with_what_they_name)));
 }

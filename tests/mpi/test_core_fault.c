@@ -168,7 +168,7 @@ MPI_CASE(the_job_dies_at_each_call_of_a_rebuilding_start)
 
 static struct {
     struct scr_sys sys;
-    int rebuilding; /* 1: it has said so */
+    int rebuilding; /* 1: it has reported it */
     int skip, full; /* filemaps that can be written then, and after those cannot */
     int failed;     /* calls that did */
 } spot;
@@ -184,8 +184,8 @@ static int spot_openat(int at, const char *path, int flags, mode_t mode)
     return -1;
 }
 
-/* A start at which every rank has to move to the node of the next one, and rank 0 lacks
- * room. What it says is in job->out. */
+/* A start at which every rank must move to the node of the next one, and rank 0 lacks
+ * room. Its lines are in job->out. */
 static struct scr_ctx *move_with(struct mpi_test *t, struct job *job, int skip,
                                  int full)
 {
@@ -252,7 +252,7 @@ MPI_CASE(without_room_at_all_the_files_stay)
     job_free(&job);
 }
 
-MPI_CASE(copies_that_cannot_be_let_go_are_told_and_taken_by_the_next_start)
+MPI_CASE(copies_that_cannot_be_released_are_taken_by_the_next_start)
 {
     struct job job;
     struct scr_ctx *ctx = move_with(t, &job, 1, 1000);
@@ -273,18 +273,17 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(
-            RUN(each_call_of_a_checkpoint_fails_once_on_rank_0),
-            RUN(each_call_of_a_checkpoint_fails_once_on_another_rank),
-            RUN(each_call_of_a_flush_fails_once_on_rank_0),
-            RUN(each_call_of_a_flush_fails_once_on_another_rank),
-            RUN(the_job_dies_at_each_call_of_a_checkpoint),
-            RUN(the_job_dies_at_each_call_of_a_flush),
-            RUN(a_failed_protection_names_the_dataset),
-            RUN(each_call_of_a_rebuilding_start_fails_once),
-            RUN(the_job_dies_at_each_call_of_a_rebuilding_start),
-            RUN(without_room_for_the_filemap_one_copy_has_to_do),
-            RUN(without_room_at_all_the_files_stay),
-            RUN(copies_that_cannot_be_let_go_are_told_and_taken_by_the_next_start),
-            RUN(no_descriptor_is_left_open)));
+        MPI_CASES(RUN(each_call_of_a_checkpoint_fails_once_on_rank_0),
+                  RUN(each_call_of_a_checkpoint_fails_once_on_another_rank),
+                  RUN(each_call_of_a_flush_fails_once_on_rank_0),
+                  RUN(each_call_of_a_flush_fails_once_on_another_rank),
+                  RUN(the_job_dies_at_each_call_of_a_checkpoint),
+                  RUN(the_job_dies_at_each_call_of_a_flush),
+                  RUN(a_failed_protection_names_the_dataset),
+                  RUN(each_call_of_a_rebuilding_start_fails_once),
+                  RUN(the_job_dies_at_each_call_of_a_rebuilding_start),
+                  RUN(without_room_for_the_filemap_one_copy_has_to_do),
+                  RUN(without_room_at_all_the_files_stay),
+                  RUN(copies_that_cannot_be_released_are_taken_by_the_next_start),
+                  RUN(no_descriptor_is_left_open)));
 }

@@ -113,7 +113,7 @@ MPI_CASE(what_is_on_the_prefix_makes_room_at_once)
     job_free(&base);
 }
 
-/* Who wrote it is offered what is newer, and nobody something older. */
+/* The number that wrote it is offered the newer one, and no run an older one. */
 static void offered_two(struct job *job, struct scr_ctx *ctx)
 {
     struct mpi_test *t = job->t;
@@ -125,7 +125,7 @@ static void write_two(struct job *job, struct scr_ctx *ctx)
     job_checkpoint(job, ctx, "two", 2);
 }
 
-MPI_CASE(who_wrote_it_is_offered_what_is_newer)
+MPI_CASE(a_run_of_the_right_number_is_offered_what_is_newer)
 {
     struct job base;
     job_new(t, &base, 4);
@@ -153,7 +153,7 @@ static void find_it_flushed(struct job *job, struct scr_ctx *ctx)
     CHECK(job_has(job, "step.1/file0.3") && job_has(job, "step.2/file0.3"));
 }
 
-MPI_CASE(output_is_flushed_by_a_run_of_another_number)
+MPI_CASE(output_is_flushed_by_a_run_of_a_different_number)
 {
     for (int async = 0; async < 2; async++) {
         struct job base;
@@ -183,7 +183,7 @@ static void leave_single(struct job *job, struct scr_ctx *ctx)
     write_blocked(job, ctx, "both", 2, BOTH);
 }
 
-MPI_CASE(output_that_is_lost_stops_nobody)
+MPI_CASE(output_that_is_lost_stops_no_run)
 {
     struct job base;
     job_new(t, &base, 4);
@@ -282,7 +282,7 @@ static void read_twice(struct job *job, struct scr_ctx *ctx)
 {
     struct mpi_test *t = job->t;
     CHECK(!read_or_refuse(job, ctx)); /* found when a file is routed */
-    CHECK(read_or_refuse(job, ctx));  /* what lies in cache has taken its place */
+    CHECK(read_or_refuse(job, ctx));  /* the copy in cache has taken its place */
     CHECK_INT(job_entry(job, 1, NULL, NULL), 1);
 }
 
@@ -341,7 +341,7 @@ MPI_CASE(damage_found_at_the_copy_out_is_rebuilt)
 }
 
 /* The one on the prefix, read in place, is damaged after it was looked at. */
-MPI_CASE(a_global_restart_copies_what_is_damaged_anew)
+MPI_CASE(a_global_restart_copies_damaged_files_again)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -368,12 +368,12 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(a_checkpoint_stays_until_a_newer_one_is_as_safe),
                   RUN(it_counts_like_any_other),
                   RUN(what_is_on_the_prefix_makes_room_at_once),
-                  RUN(who_wrote_it_is_offered_what_is_newer),
-                  RUN(output_is_flushed_by_a_run_of_another_number),
-                  RUN(output_that_is_lost_stops_nobody),
+                  RUN(a_run_of_the_right_number_is_offered_what_is_newer),
+                  RUN(output_is_flushed_by_a_run_of_a_different_number),
+                  RUN(output_that_is_lost_stops_no_run),
                   RUN(a_checkpoint_in_cache_alone_is_found_by_name),
                   RUN(one_in_cache_alone_is_deleted_by_name),
                   RUN(a_damaged_copy_on_the_prefix_is_replaced_from_cache),
                   RUN(damage_found_at_the_copy_out_is_rebuilt),
-                  RUN(a_global_restart_copies_what_is_damaged_anew)));
+                  RUN(a_global_restart_copies_damaged_files_again)));
 }

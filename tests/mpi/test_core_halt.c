@@ -70,7 +70,7 @@ static struct scr_ctx *start_in_allocation(struct job *job, const char *id, long
 }
 
 /* By which the program's exit status is chosen. */
-MPI_CASE(a_halt_whose_last_flush_failed_is_told)
+MPI_CASE(a_halt_whose_last_flush_failed_is_reported)
 {
     for (int blocked = 0; blocked < 2; blocked++) {
         struct job job;
@@ -92,7 +92,7 @@ MPI_CASE(a_halt_whose_last_flush_failed_is_told)
     }
 }
 
-MPI_CASE(who_does_not_know_the_end_of_the_allocation_is_told)
+MPI_CASE(an_unknown_end_of_the_allocation_is_reported)
 {
     struct job job;
     job_new(t, &job, 4);
@@ -187,8 +187,8 @@ static void get_reason(struct job *job, struct scr_ctx *ctx, char *reason, size_
     mpi_test_barrier(job->comm);
 }
 
-/* Without allocations to tell apart, and where the program halts by itself, only run
- * loops go by it: a run that is started goes on. */
+/* Without distinguishable allocations, and where the program halts by itself, only run
+ * loops use it: a run that is started continues. */
 MPI_CASE(that_a_run_has_ended_stops_the_next_of_its_allocation_only)
 {
     const struct {
@@ -225,7 +225,7 @@ MPI_CASE(that_a_run_has_ended_stops_the_next_of_its_allocation_only)
     }
 }
 
-/* SCR 3.x does not say of which allocation they are. */
+/* SCR 3.x does not record their allocation. */
 MPI_CASE(reasons_that_another_library_left_do_not_stop_a_run)
 {
     const char *const reasons[] = { SCR_HALT_FINALIZED, "TIME_LIMIT" };
@@ -243,8 +243,8 @@ MPI_CASE(reasons_that_another_library_left_do_not_stop_a_run)
     }
 }
 
-/* scr_halt without a condition: the run goes on up to its next checkpoint, which is
- * wanted now, and is not started again even if it is killed before. */
+/* scr_halt without a condition: the run continues up to its next checkpoint, which is
+ * requested now, and is not started again even if it is killed before. */
 MPI_CASE(a_run_that_is_asked_to_halt_ends_with_its_next_checkpoint)
 {
     for (int killed = 0; killed < 2; killed++) {
@@ -299,8 +299,8 @@ MPI_CASE(the_condition_that_ended_a_run_is_recorded)
     }
 }
 
-/* P21: of two checkpoints the newest reaches the prefix, whether the program was told
- * to exit or came to its end, and also if the condition was taken back meanwhile. */
+/* P21: of two checkpoints the newest reaches the prefix, whether the program was asked
+ * to exit or came to its end, and also if the condition was removed in the meantime. */
 MPI_CASE(a_halt_that_no_checkpoint_meets_is_met_by_finalize)
 {
     enum { ASKS = 1, TAKEN_BACK = 2 };
@@ -389,7 +389,7 @@ MPI_CASE(finalize_of_a_halted_run_waits_for_what_is_under_way)
     job_free(&job);
 }
 
-/* The next one, if the job is allowed to go on, tries again. */
+/* The next one, if the job may continue, tries again. */
 MPI_CASE(a_flush_at_the_end_of_a_halted_run_that_fails_is_an_error)
 {
     struct job job;
@@ -412,7 +412,7 @@ MPI_CASE(a_flush_at_the_end_of_a_halted_run_that_fails_is_an_error)
 }
 
 /* Only rank 0 reads it. */
-MPI_CASE(who_cannot_read_the_conditions_copies_and_all_say_why)
+MPI_CASE(a_rank_that_cannot_read_the_conditions_copies_and_all_say_why)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -436,8 +436,8 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(RUN(a_damaged_halt_file_is_kept_aside_once),
                   RUN(a_damaged_halt_file_does_not_hide_the_end_of_the_allocation),
-                  RUN(a_halt_whose_last_flush_failed_is_told),
-                  RUN(who_does_not_know_the_end_of_the_allocation_is_told),
+                  RUN(a_halt_whose_last_flush_failed_is_reported),
+                  RUN(an_unknown_end_of_the_allocation_is_reported),
                   RUN(the_end_of_one_allocation_does_not_stop_the_next),
                   RUN(that_a_run_has_ended_stops_the_next_of_its_allocation_only),
                   RUN(reasons_that_another_library_left_do_not_stop_a_run),
@@ -448,5 +448,5 @@ int main(int argc, char **argv)
                   RUN(what_a_halt_has_flushed_finalize_does_not_flush_again),
                   RUN(finalize_of_a_halted_run_waits_for_what_is_under_way),
                   RUN(a_flush_at_the_end_of_a_halted_run_that_fails_is_an_error),
-                  RUN(who_cannot_read_the_conditions_copies_and_all_say_why)));
+                  RUN(a_rank_that_cannot_read_the_conditions_copies_and_all_say_why)));
 }

@@ -122,29 +122,29 @@ MPI_CASE(all_ranks_read_the_header_of_one)
     written_and_read(t, "SCR_FLUSH=0", NULL, "n1", NULL, EVERYWHERE);
 }
 
-MPI_CASE(likewise_when_it_bypasses_the_cache)
+MPI_CASE(also_when_it_bypasses_the_cache)
 {
     written_and_read(t, "SCR_CACHE_BYPASS=1", NULL, nodes, NULL, NOWHERE);
 }
 
-MPI_CASE(likewise_when_it_is_read_in_the_prefix_directory)
+MPI_CASE(also_when_it_is_read_in_the_prefix_directory)
 {
     written_and_read(t, "SCR_FLUSH=1", nodes, nodes, "SCR_FETCH_BYPASS=1", NOWHERE);
 }
 
-MPI_CASE(likewise_with_a_global_restart)
+MPI_CASE(also_with_a_global_restart)
 {
     written_and_read(t, "SCR_FLUSH=0", NULL, nodes, "SCR_GLOBAL_RESTART=1", NOWHERE);
 }
 
-MPI_CASE(likewise_after_the_loss_of_its_node)
+MPI_CASE(also_after_the_loss_of_its_node)
 {
     written_and_read(t, "SCR_FLUSH=1", "n1", "n[2-3]", NULL, FIRST_NODE);
     written_and_read(t, "SCR_FLUSH=0", "n1", "n[2-3]", "SCR_GLOBAL_RESTART=1", NOWHERE);
     written_and_read(t, "SCR_FLUSH=1", nodes, "n[3-4]", NULL, FIRST_NODE); /* fetched */
 }
 
-MPI_CASE(likewise_of_compressed_files)
+MPI_CASE(also_of_compressed_files)
 {
     static const char *const pack[] = { "SCR_FLUSH=1", "SCR_FLUSH_COMPRESS=ZSTD",
                                         NULL };
@@ -166,7 +166,7 @@ MPI_CASE(likewise_of_compressed_files)
     }
 }
 
-MPI_CASE(likewise_in_a_store_that_all_nodes_share)
+MPI_CASE(also_in_a_store_that_all_nodes_share)
 {
     struct job job;
     char dir[700], base[800], store[800];
@@ -385,7 +385,7 @@ static void read_by_three(struct mpi_test *t, const char *flush, int lost)
     job_free(&four);
 }
 
-MPI_CASE(another_number_of_ranks_asks_by_those_paths_too)
+MPI_CASE(a_different_number_of_ranks_asks_by_those_paths_too)
 {
     read_by_three(t, "SCR_FLUSH=1", 1);
     read_by_three(t, "SCR_FLUSH=1", 0);
@@ -428,18 +428,16 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(all_ranks_read_the_header_of_one),
-                  RUN(likewise_when_it_bypasses_the_cache),
-                  RUN(likewise_when_it_is_read_in_the_prefix_directory),
-                  RUN(likewise_with_a_global_restart),
-                  RUN(likewise_after_the_loss_of_its_node),
-                  RUN(likewise_of_compressed_files),
-                  RUN(likewise_in_a_store_that_all_nodes_share),
-                  RUN(out_of_reach_the_line_says_what_to_set),
-                  RUN(damaged_bytes_of_another_rank_are_not_given_out),
-                  RUN(the_header_has_the_path_that_was_asked_for),
-                  RUN(the_path_counts_before_a_file_of_that_base_name),
-                  RUN(a_base_name_is_that_of_the_rank_before_that_of_others),
-                  RUN(several_files_asked_for_by_one_base_name_are_refused),
-                  RUN(another_number_of_ranks_asks_by_those_paths_too)));
+        MPI_CASES(
+            RUN(all_ranks_read_the_header_of_one), RUN(also_when_it_bypasses_the_cache),
+            RUN(also_when_it_is_read_in_the_prefix_directory),
+            RUN(also_with_a_global_restart), RUN(also_after_the_loss_of_its_node),
+            RUN(also_of_compressed_files), RUN(also_in_a_store_that_all_nodes_share),
+            RUN(out_of_reach_the_line_says_what_to_set),
+            RUN(damaged_bytes_of_another_rank_are_not_given_out),
+            RUN(the_header_has_the_path_that_was_asked_for),
+            RUN(the_path_counts_before_a_file_of_that_base_name),
+            RUN(a_base_name_is_that_of_the_rank_before_that_of_others),
+            RUN(several_files_asked_for_by_one_base_name_are_refused),
+            RUN(a_different_number_of_ranks_asks_by_those_paths_too)));
 }

@@ -69,7 +69,7 @@ static int without_effect(struct mpi_test *t, const char *setting)
     return lines;
 }
 
-MPI_CASE(settings_without_effect_are_told)
+MPI_CASE(settings_without_effect_are_reported)
 {
     CHECK_INT(without_effect(t, "SCR_CHECKPOINT_AUTO=1"), 1);
     CHECK_INT(without_effect(t, "SCR_MTBF=30d"), 1);
@@ -159,7 +159,7 @@ static void restart_with_spoilt(struct mpi_test *t, const char *file, const char
     job_free(&job);
 }
 
-MPI_CASE(a_damaged_index_forgets_no_dataset)
+MPI_CASE(a_damaged_index_loses_no_dataset)
 {
     restart_with_spoilt(t, "index.scr", "", 0);
     restart_with_spoilt(t, "index.scr", "this is no hash file at all", 27);
@@ -195,7 +195,7 @@ MPI_CASE(a_damaged_filemap_costs_no_more_than_its_ranks)
     job_free(&job);
 }
 
-/* --- another number of ranks --- */
+/* --- a different number of ranks --- */
 
 static int index_failed_entries(const struct job *job)
 {
@@ -228,7 +228,7 @@ static void start_with_one_less(struct mpi_test *t, int from_prefix)
         memcpy(less.cache, job.cache, sizeof less.cache);
         ctx = job_start(&less, nodes, "SCR_RESTART_ANY_RANKS=1", NULL);
         job_check_restart(&less, ctx, "one", 1);
-        /* It may go on without harm to what is there. */
+        /* It may continue without harm to existing datasets. */
         job_checkpoint(&less, ctx, "other", 9);
         CHECK_INT(ctx->last_id, 2);
         struct scr_err err = SCR_ERR_INIT;
@@ -244,7 +244,7 @@ static void start_with_one_less(struct mpi_test *t, int from_prefix)
     job_free(&job);
 }
 
-MPI_CASE(another_number_of_ranks_harms_nothing)
+MPI_CASE(a_different_number_of_ranks_harms_nothing)
 {
     start_with_one_less(t, 0);
     start_with_one_less(t, 1);
@@ -398,14 +398,15 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(
-            RUN(bad_values_are_named_with_origin_and_range), RUN(disabled_is_said),
-            RUN(settings_without_effect_are_told), RUN(a_prefix_that_is_not_there),
-            RUN(bad_configuration_lines_are_named),
-            RUN(a_damaged_index_forgets_no_dataset),
-            RUN(damaged_halt_flush_and_nodes_files_do_not_stop_the_job),
-            RUN(a_damaged_filemap_costs_no_more_than_its_ranks),
-            RUN(another_number_of_ranks_harms_nothing), RUN(two_thousand_files_a_rank),
-            RUN(a_file_over_four_gib), RUN(events_are_recorded_when_asked_for),
-            RUN(halt_file_is_honoured_at_complete_and_at_init)));
+        MPI_CASES(RUN(bad_values_are_named_with_origin_and_range),
+                  RUN(disabled_is_said), RUN(settings_without_effect_are_reported),
+                  RUN(a_prefix_that_is_not_there),
+                  RUN(bad_configuration_lines_are_named),
+                  RUN(a_damaged_index_loses_no_dataset),
+                  RUN(damaged_halt_flush_and_nodes_files_do_not_stop_the_job),
+                  RUN(a_damaged_filemap_costs_no_more_than_its_ranks),
+                  RUN(a_different_number_of_ranks_harms_nothing),
+                  RUN(two_thousand_files_a_rank), RUN(a_file_over_four_gib),
+                  RUN(events_are_recorded_when_asked_for),
+                  RUN(halt_file_is_honoured_at_complete_and_at_init)));
 }

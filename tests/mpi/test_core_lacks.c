@@ -20,7 +20,8 @@ static long with_large(int rank, int file, int seed)
     return file == 0 && rank == 1 && seed == 3 ? 17 << 20 : mixed(rank, file, seed);
 }
 
-/* Files belong to somebody else than who makes them: their owners have to be set. */
+/* Files belong to another user than the one who makes them: their owners must be set.
+ * */
 static int fstat_of_others(int fd, struct stat *st)
 {
     int rc = test_fault_sys.fstat(fd, st);
@@ -91,7 +92,7 @@ static int is_made(enum test_kind kind)
     return kind != TEST_LINKAT;
 }
 
-/* What the calls fail with the tests of single layers go through. */
+/* The tests of single layers go through the errors of the calls. */
 MPI_CASE(whatever_the_machine_lacks_no_byte_is_lost)
 {
     int turn = 0;

@@ -19,7 +19,7 @@ static long one_file(int rank, int file, int seed)
     return file == 0 ? 100 + rank : -1;
 }
 
-MPI_CASE(a_dataset_gets_a_directory_of_its_own)
+MPI_CASE(a_dataset_gets_its_own_directory)
 {
     struct job job;
     job_new(t, &job, 4);
@@ -122,7 +122,7 @@ static int evict_damaged(struct mpi_test *t, const char *setting)
     return warned;
 }
 
-MPI_CASE(a_damaged_file_is_told_of_when_it_is_deleted)
+MPI_CASE(a_damaged_file_is_reported_when_it_is_deleted)
 {
     CHECK_INT(evict_damaged(t, "SCR_CRC_ON_DELETE=1"), 1);
     CHECK_INT(evict_damaged(t, "SCR_CRC_ON_DELETE=0"), 0);
@@ -132,8 +132,8 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(a_dataset_gets_a_directory_of_its_own),
+        MPI_CASES(RUN(a_dataset_gets_its_own_directory),
                   RUN(ranks_that_call_files_alike_get_directories_in_it),
                   RUN(what_bypasses_the_cache_stays_where_it_was_written),
-                  RUN(a_damaged_file_is_told_of_when_it_is_deleted)));
+                  RUN(a_damaged_file_is_reported_when_it_is_deleted)));
 }

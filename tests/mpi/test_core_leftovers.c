@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What killed and failed flushes leave on the prefix, and when it goes. */
+/* Leftovers of killed and failed flushes on the prefix, and their removal. */
 /* ranks: 4 */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,7 @@ MPI_CASE(the_next_start_removes_the_temporary_files_of_a_killed_flush)
     die_in_some(t, "SCR_FLUSH_ASYNC=0", STEP);
 }
 
-MPI_CASE(likewise_of_one_that_did_not_wait)
+MPI_CASE(also_of_one_that_did_not_wait)
 {
     die_in_some(t, "SCR_FLUSH_ASYNC=1", STEP);
 }
@@ -322,7 +322,7 @@ static void fail_and_go_on(struct mpi_test *t, const char *how)
     end_small(&job, ctx != NULL);
 }
 
-MPI_CASE(the_next_start_goes_on_with_a_flush_that_found_no_room)
+MPI_CASE(the_next_start_continues_a_flush_that_found_no_room)
 {
     struct job job;
     struct scr_ctx *ctx = start_small(t, &job, NULL);
@@ -350,7 +350,7 @@ MPI_CASE(failed_asynchronous_flushes_do_not_fill_the_prefix)
 }
 
 /* The one that fails has the files of the older one, and one more that has no room: it
- * took the mark of the older one, all of whose files are there. */
+ * removed the mark of the older one, which still has all its files. */
 static long size_one_more(int rank, int file, int seed)
 {
     (void)seed;
@@ -387,8 +387,8 @@ MPI_CASE(what_landed_of_an_output_stays)
     end_small(&job, ctx != NULL);
 }
 
-/* A complete checkpoint, and one of which some files have landed when this returns, all
- * three seconds later. */
+/* A complete checkpoint, and one with some landed files when this returns, and all of
+ * them three seconds later. */
 static struct scr_ctx *start_slowly(struct mpi_test *t, struct job *job, int landed,
                                     const char *how)
 {
@@ -648,7 +648,7 @@ MPI_CASE(whatever_call_of_it_fails_all_can_be_deleted)
 
 /* --- entries that cannot become complete --- */
 
-/* A flush of which some files have got their names. */
+/* A flush with some renamed files. */
 static void fail_flush(struct job *job, struct scr_ctx *ctx, const char *name, int seed)
 {
     struct mpi_test *t = job->t;
@@ -718,13 +718,13 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(
             RUN(the_next_start_removes_the_temporary_files_of_a_killed_flush),
-            RUN(likewise_of_one_that_did_not_wait),
+            RUN(also_of_one_that_did_not_wait),
             RUN(temporary_files_of_a_flush_under_way_and_of_other_paths_stay),
             RUN(a_flush_that_fails_or_ends_leaves_neither_mark_nor_temporary_file),
             RUN(a_prefix_that_a_killed_flush_filled_has_room_again),
             RUN(a_deletion_works_in_a_prefix_that_is_full),
             RUN(failed_asynchronous_flushes_do_not_fill_the_prefix),
-            RUN(the_next_start_goes_on_with_a_flush_that_found_no_room),
+            RUN(the_next_start_continues_a_flush_that_found_no_room),
             RUN(files_stay_that_an_older_dataset_can_be_made_of),
             RUN(what_landed_of_an_output_stays),
             RUN(what_landed_goes_with_the_cached_files_if_it_has_not_changed),

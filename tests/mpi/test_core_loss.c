@@ -6,8 +6,8 @@
 
 #include "base/str.h"
 
-/* What comes of a loss does not depend on the MPI: one walks over all of them, where
- * waiting ranks spin on the cores every seventh will do. */
+/* The result of a loss does not depend on the MPI: one walks over all of them, where
+ * waiting ranks spin on the cores every seventh is enough. */
 #ifdef MPICH_VERSION
 enum { STRIDE = 7 };
 #else
@@ -230,7 +230,7 @@ static void lose_each_redundancy(struct mpi_test *t, const char *scheme)
     job_free(&job);
 }
 
-MPI_CASE(any_redundancy_files_may_go_if_the_data_is_there)
+MPI_CASE(any_redundancy_files_may_go_if_the_data_exists)
 {
     lose_each_redundancy(t, "SCR_COPY_TYPE=XOR");
     lose_each_redundancy(t, "SCR_COPY_TYPE=RS");
@@ -312,7 +312,7 @@ int main(int argc, char **argv)
                   RUN(all_nodes_lost_fetches_and_protects_again),
                   RUN(uneven_ranks_per_node_are_rebuilt),
                   RUN(one_node_falls_to_single_and_restarts),
-                  RUN(any_redundancy_files_may_go_if_the_data_is_there),
+                  RUN(any_redundancy_files_may_go_if_the_data_exists),
                   RUN(flipped_byte_in_a_cached_file_is_repaired),
                   RUN(flipped_byte_in_parity_or_its_header_is_repaired),
                   RUN(flipped_byte_on_the_prefix_falls_back_to_the_older_dataset),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Output that is lost with the cache is told at the next start, which goes back to a
- * checkpoint before it. */
+/* Output that is lost with the cache is reported at the next start, which goes back to
+ * a checkpoint before it. */
 /* ranks: 4 */
 #include "helper_prefix.h"
 
@@ -82,7 +82,7 @@ MPI_CASE(a_run_goes_back_before_lost_output_once)
     end(&job);
 }
 
-MPI_CASE(a_run_that_is_told_to_goes_on_past_lost_output)
+MPI_CASE(a_run_with_the_setting_continues_past_lost_output)
 {
     struct job job;
     begin(t, &job, 1, 1);
@@ -112,7 +112,7 @@ MPI_CASE(without_an_older_checkpoint_the_newer_one_is_offered)
     end(&job);
 }
 
-/* What leaves the cache for it is on the prefix first, or stays. */
+/* Datasets that leave the cache for it are on the prefix first, or stay. */
 MPI_CASE(nothing_that_is_passed_over_is_lost)
 {
     for (int blocked = 0; blocked <= 1; blocked++) {
@@ -148,7 +148,7 @@ MPI_CASE(without_a_newer_checkpoint_the_run_writes_it_again)
 }
 
 /* Too much of it is gone to rebuild it. */
-MPI_CASE(output_that_cannot_be_rebuilt_is_told)
+MPI_CASE(output_that_cannot_be_rebuilt_is_reported)
 {
     struct job job;
     begin(t, &job, 1, 1);
@@ -241,7 +241,7 @@ static void die_at_each_step(struct mpi_test *t, struct job *job)
         printf("       died at each of %ld steps\n", n);
 }
 
-MPI_CASE(a_start_that_dies_on_the_way_back_does_not_forget_it)
+MPI_CASE(a_start_that_dies_on_the_way_back_keeps_the_record)
 {
     for (int remnants = 0; remnants <= 1; remnants++) {
         struct job job;
@@ -255,7 +255,7 @@ MPI_CASE(a_start_that_dies_on_the_way_back_does_not_forget_it)
     }
 }
 
-/* A rename of rank 0 fails at the start that goes back: it says so if it does not, and
+/* A rename of rank 0 fails at the start that goes back: it warns if it does not, and
  * the next start takes the same. */
 static int fail_once(struct mpi_test *t, struct job *job, long n)
 {
@@ -279,7 +279,7 @@ static int fail_once(struct mpi_test *t, struct job *job, long n)
     return fired;
 }
 
-MPI_CASE(a_run_that_cannot_go_back_says_so)
+MPI_CASE(a_run_that_cannot_go_back_warns)
 {
     struct job job;
     long n = 0;
@@ -382,11 +382,11 @@ MPI_CASE(a_setting_that_does_not_apply_chooses_nothing)
     end(&job);
 }
 
-/* --- beside other features --- */
+/* --- together with other features --- */
 
-/* Who has not asked for what another number wrote is offered nothing, and what is lost
- * is found again by a run of the right number. */
-MPI_CASE(a_run_of_another_number_of_ranks_goes_back_too)
+/* A program that has not asked for checkpoints of a different number is offered
+ * nothing, and a run of the right number finds the loss again. */
+MPI_CASE(a_run_of_a_different_number_of_ranks_goes_back_too)
 {
     for (int asks = 0; asks <= 1; asks++) {
         struct job job, pair;
@@ -425,7 +425,7 @@ MPI_CASE(a_program_that_asks_for_any_ranks_goes_back)
     end(&job);
 }
 
-/* What the job has lost of another prefix directory is nothing to this one. */
+/* Output that the job has lost of another prefix directory does not matter here. */
 MPI_CASE(each_prefix_directory_has_its_own)
 {
     struct job job, other;
@@ -464,22 +464,22 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(a_run_goes_back_before_lost_output_once),
-                  RUN(a_run_that_is_told_to_goes_on_past_lost_output),
+                  RUN(a_run_with_the_setting_continues_past_lost_output),
                   RUN(without_an_older_checkpoint_the_newer_one_is_offered),
                   RUN(nothing_that_is_passed_over_is_lost),
                   RUN(without_a_newer_checkpoint_the_run_writes_it_again),
-                  RUN(output_that_cannot_be_rebuilt_is_told),
+                  RUN(output_that_cannot_be_rebuilt_is_reported),
                   RUN(what_can_be_rebuilt_or_is_on_the_prefix_is_not_lost),
                   RUN(what_was_on_the_prefix_is_not_lost),
                   RUN(what_is_left_in_cache_or_is_another_jobs_is_not_lost),
                   RUN(lost_output_that_is_a_checkpoint_does_not_block_the_way_back),
-                  RUN(a_run_that_cannot_go_back_says_so),
+                  RUN(a_run_that_cannot_go_back_warns),
                   RUN(an_older_one_takes_the_place_of_a_damaged_one),
                   RUN(of_two_checkpoints_of_one_name_the_older_is_none),
                   RUN(a_setting_that_does_not_apply_chooses_nothing),
-                  RUN(a_run_of_another_number_of_ranks_goes_back_too),
+                  RUN(a_run_of_a_different_number_of_ranks_goes_back_too),
                   RUN(a_program_that_asks_for_any_ranks_goes_back),
                   RUN(each_prefix_directory_has_its_own),
                   RUN(without_a_fetch_the_newest_is_taken),
-                  RUN(a_start_that_dies_on_the_way_back_does_not_forget_it)));
+                  RUN(a_start_that_dies_on_the_way_back_keeps_the_record)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What becomes of datasets: flushed, made current, evicted, deleted, fallen back to. */
+/* The life of datasets: flushed, made current, evicted, deleted, fallen back to. */
 /* ranks: 4 */
 #include "helper_prefix.h"
 
@@ -92,7 +92,7 @@ static int full_statvfs(const char *path, struct statvfs *st)
     return rc;
 }
 
-MPI_CASE(beside_an_output_that_stays_there_must_be_room_on_every_node)
+MPI_CASE(an_output_that_stays_needs_room_for_both_on_every_node)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -253,7 +253,7 @@ MPI_CASE(newer_output_that_cannot_be_flushed_stays_and_the_choice_holds)
     job_free(&job);
 }
 
-MPI_CASE(another_number_of_ranks_does_not_block_newer_datasets_on_the_prefix)
+MPI_CASE(a_different_number_of_ranks_does_not_block_newer_datasets)
 {
     struct job job, two;
     struct scr_err err = SCR_ERR_INIT;
@@ -375,7 +375,7 @@ static int rename_but_flush_file(int from_dir, const char *from, int to_dir,
 
 /* Checkpoints that leave the cache are not in it: that is nothing to write, and no
  * sign that it can be. */
-MPI_CASE(a_flush_file_that_can_be_read_and_not_written_is_told_once)
+MPI_CASE(a_flush_file_that_can_be_read_and_not_written_is_reported_once)
 {
     struct job job;
     struct scr_sys sys = scr_sys_posix;
@@ -539,18 +539,18 @@ int main(int argc, char **argv)
         MPI_CASES(
             RUN(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint),
             RUN(an_output_that_cannot_be_flushed_keeps_no_checkpoint_from_its_place),
-            RUN(beside_an_output_that_stays_there_must_be_room_on_every_node),
+            RUN(an_output_that_stays_needs_room_for_both_on_every_node),
             RUN(an_output_that_failed_reaches_the_prefix_at_the_next_chance),
             RUN(a_late_flush_does_not_move_current_back),
             RUN(output_does_not_evict_a_checkpoint), RUN(current_loads_what_it_names),
             RUN(current_means_the_newer_of_two_with_one_name),
             RUN(an_output_cannot_be_current),
             RUN(newer_output_that_cannot_be_flushed_stays_and_the_choice_holds),
-            RUN(another_number_of_ranks_does_not_block_newer_datasets_on_the_prefix),
+            RUN(a_different_number_of_ranks_does_not_block_newer_datasets),
             RUN(what_was_lost_from_cache_is_fetched_before_something_older_is_used),
             RUN(a_cached_file_that_cannot_be_deleted_does_not_stop_the_fall_back),
             RUN(an_unwritable_flush_file_costs_no_dataset),
-            RUN(a_flush_file_that_can_be_read_and_not_written_is_told_once),
+            RUN(a_flush_file_that_can_be_read_and_not_written_is_reported_once),
             RUN(a_delete_that_fails_halfway_leaves_nothing_that_looks_complete),
             RUN(delete_spares_files_that_a_later_dataset_wrote),
             RUN(delete_and_drop_take_all_of_a_name),

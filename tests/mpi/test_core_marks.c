@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What flush.scr says of a dataset counts for nothing against the index, and nothing
- * for another dataset of its number (doc/design/durability.md P24, P2, P14). */
+/* The marks of a dataset in flush.scr do not override the index, and do not apply to
+ * another dataset of its number (doc/design/durability.md P24, P2, P14). */
 /* ranks: 4 */
 #include <errno.h>
 
@@ -74,7 +74,7 @@ MPI_CASE(a_number_in_the_flush_file_is_not_used_again)
     job_free(&job);
 }
 
-/* What tells of dataset 1 of job a, out of the way of job b, or back. */
+/* Moves the records of dataset 1 of job a aside for job b, or back. */
 static void move_records(const struct job *job, int away)
 {
     static const char *const names[] = { "index.scr", "flush.scr", "scr.dataset.1" };
@@ -119,8 +119,8 @@ MPI_CASE(marks_of_another_dataset_of_that_number_are_no_marks)
     job_free(&job);
 }
 
-/* "mine" cannot get there; a run that would begin anew loses more than from "one". */
-MPI_CASE(a_global_restart_goes_on_from_what_has_the_number)
+/* "mine" cannot get there; a run from the beginning loses more than one from "one". */
+MPI_CASE(a_global_restart_continues_from_what_has_the_number)
 {
     struct job job;
     job_new(t, &job, 4);
@@ -241,7 +241,7 @@ MPI_CASE(what_a_newer_one_has_written_over_is_left_without_a_word)
     job_free(&job);
 }
 
-/* Who dropped it from the index has seen that it was there. */
+/* The user who dropped it from the index has seen it there. */
 MPI_CASE(what_was_dropped_is_not_flushed_again)
 {
     struct job job;
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(a_dataset_begins_with_clear_marks),
                   RUN(a_number_in_the_flush_file_is_not_used_again),
                   RUN(marks_of_another_dataset_of_that_number_are_no_marks),
-                  RUN(a_global_restart_goes_on_from_what_has_the_number),
+                  RUN(a_global_restart_continues_from_what_has_the_number),
                   RUN(ours_of_that_number_is_neither_gone_to_nor_deleted),
                   RUN(a_second_job_leaves_the_marks_of_the_first),
                   RUN(what_a_flush_cut_short_has_written_over_is_flushed_again),

@@ -22,7 +22,8 @@ enum { STEP = 2003 };
 
 struct plan {
     const char *const *set; /* settings of the job */
-    /* What runs short; "one" and, with has_two, "two" are there. A start if NULL: of a
+    /* The memory that runs short; "one" and, with has_two, "two" exist. A start if
+     * NULL: of a
        job whose nodes `lost` are lost, on the nodes `next`. */
     int (*work)(struct job *job, struct scr_ctx *ctx, struct scr_err *err);
     int has_two;
@@ -160,7 +161,7 @@ static int refuse_two(struct job *job, struct scr_ctx *ctx, struct scr_err *err)
     return rc;
 }
 
-/* What it writes to the halt file would keep the next run from restarting. */
+/* Its entry in the halt file would keep the next run from restarting. */
 static int finalize(struct job *job, struct scr_ctx *ctx, struct scr_err *err)
 {
     char path[800];
@@ -253,7 +254,7 @@ MPI_CASE(the_end)
         t, &(struct plan){ .work = finalize, .has_two = 1, .set = SET("SCR_FLUSH=3") });
 }
 
-/* A setting that looked like one nobody made would be another run's. */
+/* A setting that looks unset would be that of another run. */
 MPI_CASE(settings_are_read_without_memory)
 {
     struct job job;

@@ -78,7 +78,7 @@ static void start_well(struct job *job, const char *name, int seed)
     job_kill(job, ctx);
 }
 
-/* A start at which "two" cannot be rebuilt, of which that is told. */
+/* A start at which "two" cannot be rebuilt, which is reported. */
 static struct scr_ctx *start_badly(struct job *job, const char *setting)
 {
     struct mpi_test *t = job->t;
@@ -119,8 +119,8 @@ MPI_CASE(it_leaves_in_its_turn_when_a_newer_one_is_whole)
     finish(&job);
 }
 
-/* Starts that fail one after the other do not fill the cache: beside SCR_CACHE_SIZE
- * others the newest of what they left stays. */
+/* Starts that fail one after the other do not fill the cache: in addition to
+ * SCR_CACHE_SIZE others the newest of the datasets they left stays. */
 MPI_CASE(of_several_the_newest_keeps_its_place)
 {
     struct job job;
@@ -169,7 +169,7 @@ static void begin_without_room(struct mpi_test *t, int at, int stays)
     finish(&job);
 }
 
-MPI_CASE(it_leaves_when_there_is_no_room_beside_it)
+MPI_CASE(it_leaves_when_there_is_no_room_for_both)
 {
     begin_without_room(t, 1, 1);
     begin_without_room(t, 3, 0);
@@ -189,7 +189,7 @@ MPI_CASE(one_cannot_go_to_it)
     finish(&job);
 }
 
-/* What is on the prefix too is read there, and the copy in cache left alone. */
+/* A dataset that is also on the prefix is read there, and the copy in cache stays. */
 MPI_CASE(its_copy_on_the_prefix_is_read_there)
 {
     struct job job;
@@ -242,7 +242,7 @@ MPI_CASE(what_cannot_be_read_now_is_not_lost)
     cannot_read(t, "scr.dataset.1/.scr/", EMFILE);
 }
 
-/* What is lost is lost: nobody waits for it. */
+/* A lost dataset is lost: no start waits for it. */
 MPI_CASE(what_is_lost_is_dropped)
 {
     struct job job;
@@ -374,7 +374,7 @@ int main(int argc, char **argv)
                          MPI_CASES(RUN(what_lacks_room_stays_when_another_is_begun),
                                    RUN(it_leaves_in_its_turn_when_a_newer_one_is_whole),
                                    RUN(of_several_the_newest_keeps_its_place),
-                                   RUN(it_leaves_when_there_is_no_room_beside_it),
+                                   RUN(it_leaves_when_there_is_no_room_for_both),
                                    RUN(one_cannot_go_to_it),
                                    RUN(its_copy_on_the_prefix_is_read_there),
                                    RUN(a_bad_copy_on_the_prefix_does_not_cost_it),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What another prefix directory has in the caches of a job stays while there is room,
- * and leaves, oldest first, when its room is needed (invariant C15). */
+/* Datasets of another prefix directory in the caches of a job stay while there is room,
+ * and leave, oldest first, when their room is needed (invariant C15). */
 /* ranks: 4 */
 #include <errno.h>
 #include <sys/wait.h>
@@ -84,7 +84,7 @@ static long of_20000(int rank, int file, int seed)
 
 static const uint64_t dataset_bytes = 4 * 2 * 20000 * 2;
 
-/* Room for so many bytes more than are there. */
+/* Room for so many more bytes. */
 static void leave_room(struct job *job, uint64_t bytes)
 {
     mpi_test_barrier(job->comm);
@@ -128,7 +128,7 @@ static void end(struct pair *p)
     job_free(&p->one);
 }
 
-/* One that was flushed, a newer one in cache only; the run dies. */
+/* A flushed one, a newer one in cache only; the run dies. */
 static void write_one(struct pair *p, const char *nodes)
 {
     struct scr_ctx *ctx = job_start(&p->one, nodes, NULL);
@@ -156,7 +156,7 @@ static const char nodes[] = "n1,n2";
 
 /* --- when it leaves, and what --- */
 
-MPI_CASE(with_room_for_all_nobody_leaves)
+MPI_CASE(with_room_for_all_no_dataset_leaves)
 {
     struct pair p;
     begin(t, &p);
@@ -247,7 +247,7 @@ MPI_CASE(others_leave_before_the_newest_of_this_run)
 }
 
 /* On the nodes where both are; what is elsewhere is rebuilt from. */
-MPI_CASE(what_lies_on_other_nodes_too_can_be_restored)
+MPI_CASE(datasets_on_other_nodes_too_can_be_restored)
 {
     struct pair p;
     begin(t, &p);
@@ -264,7 +264,7 @@ MPI_CASE(what_lies_on_other_nodes_too_can_be_restored)
 
 /* --- what stays --- */
 
-/* Also if it lives on one of the nodes only, and both want each other's room: nobody
+/* Also if it lives on one of the nodes only, and both want each other's room: neither
  * waits for a lock. */
 MPI_CASE(what_a_running_job_has_stays_however_little_room_there_is)
 {
@@ -296,7 +296,8 @@ MPI_CASE(what_a_running_job_has_stays_however_little_room_there_is)
     end(&p);
 }
 
-/* What of job one leaves where there is no room, and is told so often. */
+/* The datasets of job one that leave where there is no room, and the number of lines.
+ * */
 static void squeeze(struct pair *p, int want_lines)
 {
     struct mpi_test *t = p->one.t;
@@ -308,7 +309,7 @@ static void squeeze(struct pair *p, int want_lines)
     job_kill(&p->two, ctx);
 }
 
-/* Its control directory lies below a base of its own. */
+/* Its control directory is below its own base. */
 MPI_CASE(a_run_with_another_control_base_is_seen)
 {
     struct pair p;
@@ -404,7 +405,7 @@ MPI_CASE(what_is_being_copied_stays)
 }
 
 /* scr_copy waits until nothing leaves any more. */
-MPI_CASE(scr_copy_takes_the_lock_of_those_who_copy)
+MPI_CASE(scr_copy_takes_the_lock_of_copies)
 {
     struct pair p;
     struct scr_lock lock;
@@ -526,8 +527,8 @@ MPI_CASE(a_store_that_is_quite_full_gets_room)
 /* --- calls that fail, and deaths --- */
 
 /* Of the calls that make it leave every fifth fails in turn, once or for good, as if
- * the run had died there: both cases go on. What is given to the first one is whole:
- * its newest or what is on its prefix. */
+ * the run had died there: both cases continue. The checkpoint that the first one gets
+ * is whole: its newest or what is on its prefix. */
 MPI_CASE(leaving_may_fail_at_every_call)
 {
     static const int error[] = { EIO, ENOENT, ENOSPC };
@@ -565,18 +566,18 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(with_room_for_all_nobody_leaves),
+        MPI_CASES(RUN(with_room_for_all_no_dataset_leaves),
                   RUN(the_oldest_leaves_and_the_newer_can_be_restored),
                   RUN(all_leave_when_the_next_ones_need_it),
                   RUN(what_this_run_is_about_to_delete_is_room),
                   RUN(others_leave_before_the_newest_of_this_run),
-                  RUN(what_lies_on_other_nodes_too_can_be_restored),
+                  RUN(datasets_on_other_nodes_too_can_be_restored),
                   RUN(what_a_running_job_has_stays_however_little_room_there_is),
                   RUN(a_run_with_another_control_base_is_seen),
                   RUN(output_that_is_not_on_its_prefix_stays),
                   RUN(output_that_is_on_its_prefix_leaves),
                   RUN(what_is_being_copied_stays),
-                  RUN(scr_copy_takes_the_lock_of_those_who_copy),
+                  RUN(scr_copy_takes_the_lock_of_copies),
                   RUN(what_a_transfer_process_copies_stays), RUN(a_fetch_finds_room),
                   RUN(a_rebuild_finds_room), RUN(a_store_that_is_quite_full_gets_room),
                   RUN(leaving_may_fail_at_every_call)));

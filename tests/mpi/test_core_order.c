@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which checkpoint a run goes on from: the cache, SCR_CURRENT and CURRENT, the newest
+/* Which checkpoint a run continues from: the cache, SCR_CURRENT and CURRENT, the newest
  * complete one, older ones; and again in the same run. */
 /* ranks: 4 */
 #include <errno.h>
@@ -110,7 +110,7 @@ MPI_CASE(the_checkpoint_asked_for_is_fetched_if_the_cache_has_it_not)
     job_free(&job);
 }
 
-MPI_CASE(an_unknown_name_asked_for_is_told_and_the_newest_is_taken)
+MPI_CASE(an_unknown_name_asked_for_is_reported_and_the_newest_is_taken)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -151,7 +151,7 @@ MPI_CASE(a_damaged_one_asked_for_costs_nothing_and_an_older_one_is_taken)
     job_free(&job);
 }
 
-/* Not for want of room, though: the user has chosen. */
+/* But not because of missing room: the user has chosen. */
 MPI_CASE(one_asked_for_that_has_no_room_is_an_error)
 {
     struct job job;
@@ -290,7 +290,7 @@ MPI_CASE(a_bad_copy_on_the_prefix_ends_with_the_older_one)
     job_free(&job);
 }
 
-MPI_CASE(without_fetch_the_prefix_is_neither_read_nor_judged)
+MPI_CASE(without_fetch_the_prefix_is_not_read)
 {
     struct job job;
     int failed = 1;
@@ -379,7 +379,7 @@ MPI_CASE(a_run_may_go_back_as_often_as_it_likes)
 
 /* --- parameters --- */
 
-MPI_CASE(flush_on_restart_flushes_what_the_run_goes_on_from)
+MPI_CASE(flush_on_restart_flushes_the_checkpoint_of_the_restart)
 {
     struct job job;
     job_new(t, &job, 4);
@@ -423,7 +423,7 @@ MPI_CASE(a_global_restart_reads_from_the_prefix)
     job_free(&job);
 }
 
-/* What is refused there lies in cache still, where nobody has read it. */
+/* The checkpoint refused there is still in cache, where it was not read. */
 MPI_CASE(a_global_restart_keeps_the_cached_copy_of_what_is_refused)
 {
     struct job job;
@@ -447,7 +447,7 @@ MPI_CASE(a_global_restart_keeps_the_cached_copy_of_what_is_refused)
     job_free(&job);
 }
 
-MPI_CASE(a_global_restart_mends_a_damaged_copy_from_cache)
+MPI_CASE(a_global_restart_repairs_a_damaged_copy_from_cache)
 {
     struct job job;
     int failed = 1;
@@ -491,7 +491,7 @@ MPI_CASE(one_is_flushed_again_if_the_index_calls_it_failed)
     job_free(&job);
 }
 
-MPI_CASE(a_global_restart_that_cannot_flush_says_so_and_keeps_the_checkpoint)
+MPI_CASE(a_global_restart_that_cannot_flush_warns_and_keeps_the_checkpoint)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -545,7 +545,7 @@ int main(int argc, char **argv)
         MPI_CASES(
             RUN(the_checkpoint_asked_for_wins_over_newer_ones_in_cache),
             RUN(the_checkpoint_asked_for_is_fetched_if_the_cache_has_it_not),
-            RUN(an_unknown_name_asked_for_is_told_and_the_newest_is_taken),
+            RUN(an_unknown_name_asked_for_is_reported_and_the_newest_is_taken),
             RUN(a_damaged_one_asked_for_costs_nothing_and_an_older_one_is_taken),
             RUN(one_asked_for_that_has_no_room_is_an_error),
             RUN(programs_that_restart_on_their_own_count_on_from_what_they_name),
@@ -553,15 +553,15 @@ int main(int argc, char **argv)
             RUN(the_copy_on_the_prefix_is_read_before_an_older_one),
             RUN(a_program_that_refuses_everything_comes_to_the_end),
             RUN(a_bad_copy_on_the_prefix_ends_with_the_older_one),
-            RUN(without_fetch_the_prefix_is_neither_read_nor_judged),
+            RUN(without_fetch_the_prefix_is_not_read),
             RUN(output_between_have_and_start_takes_nothing_away),
             RUN(a_checkpoint_between_have_and_start_leaves_what_was_promised),
             RUN(a_run_may_go_back_as_often_as_it_likes),
-            RUN(flush_on_restart_flushes_what_the_run_goes_on_from),
+            RUN(flush_on_restart_flushes_the_checkpoint_of_the_restart),
             RUN(a_global_restart_reads_from_the_prefix),
             RUN(a_global_restart_keeps_the_cached_copy_of_what_is_refused),
-            RUN(a_global_restart_mends_a_damaged_copy_from_cache),
+            RUN(a_global_restart_repairs_a_damaged_copy_from_cache),
             RUN(one_is_flushed_again_if_the_index_calls_it_failed),
-            RUN(a_global_restart_that_cannot_flush_says_so_and_keeps_the_checkpoint),
+            RUN(a_global_restart_that_cannot_flush_warns_and_keeps_the_checkpoint),
             RUN(a_deleted_or_dropped_checkpoint_is_not_offered_any_more)));
 }

@@ -96,7 +96,7 @@ MPI_CASE(a_flush_demotes_those_whose_files_it_replaces_and_no_others)
     CHECK(job_has(&job, ".scr/scr.dataset.2/summary.scr"));
     job_kill(&job, ctx);
     job_lose_node(&job, nodes);
-    /* What is left of them can be restarted from. */
+    /* A run can restart from the remaining ones. */
     ctx = job_start(&job, nodes, NULL);
     CHECK_INT(job_offered(&job, ctx), 3);
     CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
@@ -106,7 +106,7 @@ MPI_CASE(a_flush_demotes_those_whose_files_it_replaces_and_no_others)
     job_free(&job);
 }
 
-MPI_CASE(names_do_not_matter_nor_which_rank_has_a_file)
+MPI_CASE(neither_names_matter_nor_the_rank_of_a_file)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -123,7 +123,7 @@ MPI_CASE(names_do_not_matter_nor_which_rank_has_a_file)
     job_free(&job);
 }
 
-/* Nothing has got its name: what lies there is the older one's, and it is complete,
+/* No file has got its name: the files there are the older one's, and it is complete,
  * also for an index that is rebuilt, and can be restarted from. */
 static void check_older_is_whole(struct job *job)
 {
@@ -192,7 +192,7 @@ MPI_CASE(a_flush_that_fails_in_the_copying_leaves_the_older_dataset_complete)
 }
 
 /* The threads are held up in their first copies, and die there. */
-MPI_CASE(so_does_an_asynchronous_flush_that_dies_before_its_first_file_is_there)
+MPI_CASE(an_asynchronous_flush_that_dies_early_leaves_it_complete)
 {
     struct job job;
     struct scr_ctx *ctx = start_with_one(t, &job, "SCR_FLUSH_ASYNC=1");
@@ -254,7 +254,7 @@ MPI_CASE(a_start_that_finds_nothing_else_takes_one_that_lacks_only_its_record)
     job_free(&job);
 }
 
-MPI_CASE(but_not_one_of_which_a_file_is_another)
+MPI_CASE(but_not_one_with_another_file)
 {
     struct job job;
     char path[900];
@@ -293,7 +293,7 @@ static void forget_crcs(struct job *job, int all)
 }
 
 /* P25: the sizes are right, which proves nothing. */
-MPI_CASE(nor_one_of_which_a_crc_is_not_recorded)
+MPI_CASE(but_not_one_without_a_recorded_crc)
 {
     for (int all = 0; all < 2; all++) {
         struct job job;
@@ -330,7 +330,7 @@ static int fsync_but_a(int fd)
 }
 
 /* Its names may be lost with the power as long as they are not synced. */
-MPI_CASE(nor_one_whose_directories_cannot_be_synced)
+MPI_CASE(but_not_one_whose_directories_cannot_be_synced)
 {
     struct job job;
     struct scr_sys sys = scr_sys_posix;
@@ -356,8 +356,9 @@ static int openat_but_b(int dirfd, const char *path, int flags, mode_t mode)
     return -1;
 }
 
-/* Had the older one become complete, no start would find that nothing else is there. */
-MPI_CASE(an_error_that_may_pass_does_not_lead_to_an_older_one)
+/* Had the older one become complete, no start would find that no other checkpoint
+ * exists. */
+MPI_CASE(a_transient_error_does_not_lead_to_an_older_one)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -520,7 +521,7 @@ MPI_CASE(an_output_that_failed_is_not_flushed_over_a_newer_dataset)
     job_free(&job);
 }
 
-MPI_CASE(nor_when_it_has_to_make_room)
+MPI_CASE(also_not_when_it_has_to_make_room)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -540,7 +541,7 @@ MPI_CASE(nor_when_it_has_to_make_room)
 }
 
 /* The plan of the older one is left where it failed; the next start resumes it. */
-MPI_CASE(nor_when_a_start_resumes_it)
+MPI_CASE(also_not_when_a_start_resumes_it)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -584,7 +585,7 @@ MPI_CASE(nor_when_a_start_resumes_it)
     job_free(&job);
 }
 
-/* What is no good gives way to what is good, also if that is older. */
+/* A good dataset replaces a failed one, also if it is older. */
 MPI_CASE(one_that_has_failed_is_written_over)
 {
     struct job job;
@@ -640,7 +641,7 @@ static int same_code(const struct job *job, int rc)
     return low == high;
 }
 
-/* What the index calls complete is (P16): 1 and 3 are in A, 2 is in B. */
+/* Datasets that the index calls complete are (P16): 1 and 3 are in A, 2 is in B. */
 static void check_complete_ones(struct job *job)
 {
     struct mpi_test *t = job->t;
@@ -652,7 +653,7 @@ static void check_complete_ones(struct job *job)
     CHECK(all_are(job, "B", "second"));
 }
 
-/* Nor does an index that is rebuilt call the first complete when its files are gone. */
+/* A rebuilt index also does not call the first complete when its files are gone. */
 static void check_rebuilt_index(struct job *job)
 {
     struct mpi_test *t = job->t;
@@ -796,7 +797,8 @@ MPI_CASE(a_flush_waits_for_the_same_path_of_another_rank)
 
 /* --- pending datasets of an earlier run --- */
 
-/* What must fail for dataset 1 not to become complete: its files are written, or not.
+/* The call that must fail so that dataset 1 does not become complete: its files are
+ * written, or not.
  */
 static void keep_pending(int written)
 {
@@ -898,7 +900,7 @@ MPI_CASE(a_pending_one_never_becomes_complete_over_a_newer_one)
     }
 }
 
-/* Which files it has nobody can tell. */
+/* Its files are not known. */
 static void damage_list(struct mpi_test *t, const struct job *job, int gone)
 {
     char path[900];
@@ -931,7 +933,7 @@ static void write_beside_damaged(struct mpi_test *t, int gone, const char *how)
     job_free(&job);
 }
 
-MPI_CASE(nor_does_a_pending_one_whose_list_is_damaged)
+MPI_CASE(a_pending_one_whose_list_is_damaged_never_becomes_complete)
 {
     for (int gone = 0; gone < 2; gone++) {
         write_beside_damaged(t, gone, "SCR_FLUSH_ASYNC=0");
@@ -940,7 +942,7 @@ MPI_CASE(nor_does_a_pending_one_whose_list_is_damaged)
     }
 }
 
-/* This rank's file, as whoever copies it leaves it. */
+/* This rank's file, as the copying process leaves it. */
 static void put_file(struct job *job, const char *dir, const char *text)
 {
     char path[900];
@@ -983,7 +985,7 @@ static void drop_pending(struct mpi_test *t, int by_name)
     job_free(&job);
 }
 
-MPI_CASE(nor_does_one_that_was_dropped)
+MPI_CASE(one_that_was_dropped_never_becomes_complete)
 {
     drop_pending(t, 0);
     drop_pending(t, 1);
@@ -1075,7 +1077,7 @@ MPI_CASE(a_pending_one_replaces_nothing_of_what_a_start_makes_complete)
 
 enum { THIS_VERSION = 1 };
 
-/* The header of a part of dataset 1's list says so. */
+/* It is in the header of a part of dataset 1's list. */
 static void set_version(struct job *job, const char *part, int version)
 {
     char path[900];
@@ -1220,19 +1222,19 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(
             RUN(a_flush_demotes_those_whose_files_it_replaces_and_no_others),
-            RUN(names_do_not_matter_nor_which_rank_has_a_file),
+            RUN(neither_names_matter_nor_the_rank_of_a_file),
             RUN(a_flush_that_fails_in_the_copying_leaves_the_older_dataset_complete),
-            RUN(so_does_an_asynchronous_flush_that_dies_before_its_first_file_is_there),
+            RUN(an_asynchronous_flush_that_dies_early_leaves_it_complete),
             RUN(one_that_fails_later_does_not),
             RUN(a_start_that_finds_nothing_else_takes_one_that_lacks_only_its_record),
-            RUN(but_not_one_of_which_a_file_is_another),
-            RUN(nor_one_of_which_a_crc_is_not_recorded),
-            RUN(nor_one_whose_directories_cannot_be_synced),
-            RUN(an_error_that_may_pass_does_not_lead_to_an_older_one),
+            RUN(but_not_one_with_another_file), RUN(but_not_one_without_a_recorded_crc),
+            RUN(but_not_one_whose_directories_cannot_be_synced),
+            RUN(a_transient_error_does_not_lead_to_an_older_one),
             RUN(what_becomes_complete_while_it_is_replaced_is_demoted),
             RUN(what_becomes_complete_and_is_newer_is_not_replaced),
             RUN(an_output_that_failed_is_not_flushed_over_a_newer_dataset),
-            RUN(nor_when_it_has_to_make_room), RUN(nor_when_a_start_resumes_it),
+            RUN(also_not_when_it_has_to_make_room),
+            RUN(also_not_when_a_start_resumes_it),
             RUN(one_that_has_failed_is_written_over),
             RUN(a_global_restart_takes_what_is_newer_on_the_prefix),
             RUN(calls_that_fail_while_one_is_replaced_leave_what_is_complete_right),
@@ -1240,8 +1242,8 @@ int main(int argc, char **argv)
             RUN(and_by_what_bypasses_the_cache),
             RUN(a_flush_waits_for_the_same_path_of_another_rank),
             RUN(a_pending_one_never_becomes_complete_over_a_newer_one),
-            RUN(nor_does_a_pending_one_whose_list_is_damaged),
-            RUN(nor_does_one_that_was_dropped),
+            RUN(a_pending_one_whose_list_is_damaged_never_becomes_complete),
+            RUN(one_that_was_dropped_never_becomes_complete),
             RUN(a_pending_one_whose_paths_are_its_own_becomes_complete),
             RUN(a_pending_one_whose_deletion_died_does_not_become_complete),
             RUN(a_pending_one_replaces_nothing_of_what_a_start_makes_complete),

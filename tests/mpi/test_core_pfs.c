@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A parallel file system that fails, and links in the prefix directory, for every way
- * to flush: the run goes on, one line says why, the dataset stays in cache and gets
+ * to flush: the run continues, one line says why, the dataset stays in cache and gets
  * there when it can, and nothing is written to, or deleted from, anywhere else. */
 /* ranks: 4 */
 #include <errno.h>
@@ -65,7 +65,7 @@ static void finish(struct job *job, struct scr_ctx *ctx)
 }
 
 /* Dataset "one", checkpoint or both, is written while it cannot be flushed; that is
- * told in one line. */
+ * reported in one line. */
 static void fail_one(struct mpi_test *t, struct job *job, struct scr_ctx *ctx,
                      const struct way *w, int flags, const char *cause)
 {
@@ -151,8 +151,8 @@ MPI_CASE(a_slow_prefix_is_waited_for)
     }
 }
 
-/* What was mounted there is not any more. It is not made anew where it was. */
-MPI_CASE(a_prefix_that_is_gone_is_not_made_anew)
+/* What was mounted there is not any more. It is not made again where it was. */
+MPI_CASE(a_prefix_that_is_gone_is_not_made_again)
 {
     for (int w = 0; w < WAYS; w++) {
         struct job job;
@@ -257,7 +257,7 @@ MPI_CASE(links_to_the_prefix_and_in_it_are_followed)
 }
 
 /* A dataset that was moved to an archive is read there, and stays there. */
-MPI_CASE(what_lies_behind_a_link_is_read_but_not_deleted)
+MPI_CASE(files_behind_a_link_are_read_but_not_deleted)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -285,12 +285,11 @@ MPI_CASE(what_lies_behind_a_link_is_read_but_not_deleted)
 
 int main(int argc, char **argv)
 {
-    return mpi_test_main(
-        argc, argv,
-        MPI_CASES(RUN(a_prefix_that_fails_costs_no_dataset),
-                  RUN(a_slow_prefix_is_waited_for),
-                  RUN(a_prefix_that_is_gone_is_not_made_anew),
-                  RUN(no_flush_follows_a_link_out_of_the_prefix),
-                  RUN(links_to_the_prefix_and_in_it_are_followed),
-                  RUN(what_lies_behind_a_link_is_read_but_not_deleted)));
+    return mpi_test_main(argc, argv,
+                         MPI_CASES(RUN(a_prefix_that_fails_costs_no_dataset),
+                                   RUN(a_slow_prefix_is_waited_for),
+                                   RUN(a_prefix_that_is_gone_is_not_made_again),
+                                   RUN(no_flush_follows_a_link_out_of_the_prefix),
+                                   RUN(links_to_the_prefix_and_in_it_are_followed),
+                                   RUN(files_behind_a_link_are_read_but_not_deleted)));
 }

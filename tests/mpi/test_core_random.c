@@ -37,7 +37,7 @@ struct dataset {
     int members[MAX_RANKS]; /* of each set */
     int member[MAX_RANKS];  /* number of each rank in its set */
     int lost;               /* found beyond tolerance by a start */
-    int vague;              /* once refused, but files are there that nobody named */
+    int vague;              /* once refused, but unnamed files exist */
     scr_hash *files;        /* as they were, see job_cached */
 };
 
@@ -187,7 +187,7 @@ enum expected { REFUSED, RESTORED, EITHER };
 
 /* What a start makes of the dataset. Files that no filemap names are not looked for,
  * but may be found where a neighbour says they should be; a rank without files has lost
- * none with its node, if somebody still knows that. */
+ * none with its node, if a record of that is left. */
 static enum expected expect(const struct trial *c, int dset)
 {
     const struct dataset *d = &c->dset[dset];
@@ -203,8 +203,7 @@ static enum expected expect(const struct trial *c, int dset)
 
 /* --- checkpoints --- */
 
-/* Written, or rebuilt by a start. One that is not keeps the losses it has, and nobody
- * makes them good. */
+/* Written, or rebuilt by a start. A dataset that is not keeps its losses. */
 static void make_whole(struct trial *c, int dset)
 {
     for (int i = 0; i < c->ranks; i++)
@@ -279,7 +278,7 @@ static int number_after(const char *path, const char *mark)
     return at != NULL ? (int)strtol(at + strlen(mark), NULL, 10) : -1;
 }
 
-/* A share of which `left` is what is not lost. */
+/* A share; `left` of it is not lost. */
 static void note(struct trial *c, int dset, int rank, int left)
 {
     c->there[dset][rank] &= left;
@@ -447,7 +446,7 @@ static struct scr_ctx *start(struct trial *c)
     return ctx;
 }
 
-/* 1 if there is something to go on with. */
+/* 1 if there is a run to continue with. */
 static int run_round(struct trial *c, int *restored)
 {
     struct spread was;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A checkpoint of another number of ranks is for programs that ask for it. */
+/* A checkpoint of a different number of ranks is for programs that ask for it. */
 /* ranks: 4 */
 #include "helper_prefix.h"
 
@@ -82,22 +82,22 @@ static void check_mode(struct mpi_test *t, const char *setting)
             CHECK_INT(job_said(&r.job, "SCR_RESTART_ANY_RANKS=1"), 1);
             job_kill(&r.job, ctx);
         }
-        write_as(t, &r, 4, "three", 3); /* goes on from where it was */
+        write_as(t, &r, 4, "three", 3); /* continues where it was */
         end(&r);
     }
 }
 
-MPI_CASE(who_has_not_asked_is_offered_an_older_one_of_its_own_number)
+MPI_CASE(a_program_that_has_not_asked_is_offered_an_older_one_of_its_number)
 {
     check_mode(t, NULL);
 }
 
-MPI_CASE(likewise_where_a_restart_reads_in_the_prefix_directory)
+MPI_CASE(also_where_a_restart_reads_in_the_prefix_directory)
 {
     check_mode(t, "SCR_FETCH_BYPASS=1");
 }
 
-MPI_CASE(likewise_with_a_global_restart)
+MPI_CASE(also_with_a_global_restart)
 {
     check_mode(t, "SCR_GLOBAL_RESTART=1");
 }
@@ -182,7 +182,7 @@ MPI_CASE(a_global_restart_takes_what_is_newer_than_one_that_is_passed_over)
 
 /* The same for who reads what any number of ranks wrote, and may not look at the prefix
  * directory for something newer. */
-MPI_CASE(so_does_a_restart_of_another_number_of_ranks)
+MPI_CASE(a_restart_of_a_different_number_of_ranks_takes_it_too)
 {
     struct runs r;
     struct job two;
@@ -227,8 +227,8 @@ static void check_they_go_on(struct mpi_test *t, int lost, const char *setting)
     end(&r);
 }
 
-/* Another job has the number on the prefix: the first one died before it had told of it
- * there. */
+/* Another job has the number on the prefix: the first one died before it had recorded
+ * it there. */
 static void check_number(struct mpi_test *t, int any_ranks)
 {
     struct runs r;
@@ -276,7 +276,7 @@ MPI_CASE(it_stays_current_on_the_prefix_for_them)
     check_they_go_on(t, 1, NULL);
 }
 
-MPI_CASE(without_one_of_its_own_number_nothing_is_offered)
+MPI_CASE(without_one_of_its_number_nothing_is_offered)
 {
     struct runs r;
     begin_with(t, &r, 2);
@@ -352,7 +352,7 @@ MPI_CASE(a_call_of_Restart_ranks_before_Have_restart_asks)
     asked_by_call(t, "SCR_GLOBAL_RESTART=1", NULL);
 }
 
-MPI_CASE(SCR_CURRENT_of_another_number_needs_it_too)
+MPI_CASE(SCR_CURRENT_of_a_different_number_needs_it_too)
 {
     struct runs r;
     begin(t, &r);
@@ -365,7 +365,7 @@ MPI_CASE(SCR_CURRENT_of_another_number_needs_it_too)
     asked_by_call(t, "SCR_CURRENT=two", NULL);
 }
 
-MPI_CASE(SCR_Current_of_another_number_says_what_to_set)
+MPI_CASE(SCR_Current_of_a_different_number_says_what_to_set)
 {
     struct runs r;
     struct scr_err err = SCR_ERR_INIT;
@@ -382,7 +382,8 @@ MPI_CASE(SCR_Current_of_another_number_says_what_to_set)
     end(&r);
 }
 
-/* Whoever asks how many wrote what is offered does not ask for anything else. */
+/* A call that asks how many ranks wrote the offered checkpoint asks for nothing else.
+ * */
 MPI_CASE(a_call_after_Have_restart_asks_for_nothing)
 {
     struct runs r;
@@ -433,20 +434,19 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(
-            RUN(who_has_not_asked_is_offered_an_older_one_of_its_own_number),
-            RUN(likewise_where_a_restart_reads_in_the_prefix_directory),
-            RUN(likewise_with_a_global_restart),
+            RUN(a_program_that_has_not_asked_is_offered_an_older_one_of_its_number),
+            RUN(also_where_a_restart_reads_in_the_prefix_directory),
+            RUN(also_with_a_global_restart),
             RUN(a_global_restart_passes_over_what_would_replace_something_newer),
             RUN(a_global_restart_takes_what_is_newer_than_one_that_is_passed_over),
-            RUN(so_does_a_restart_of_another_number_of_ranks),
+            RUN(a_restart_of_a_different_number_of_ranks_takes_it_too),
             RUN(the_number_of_one_that_is_passed_over_may_be_anothers_on_the_prefix),
             RUN(it_stays_in_cache_for_those_who_wrote_it),
             RUN(it_stays_current_on_the_prefix_for_them),
-            RUN(without_one_of_its_own_number_nothing_is_offered),
-            RUN(the_parameter_asks),
+            RUN(without_one_of_its_number_nothing_is_offered), RUN(the_parameter_asks),
             RUN(a_call_of_Restart_ranks_before_Have_restart_asks),
-            RUN(SCR_CURRENT_of_another_number_needs_it_too),
-            RUN(SCR_Current_of_another_number_says_what_to_set),
+            RUN(SCR_CURRENT_of_a_different_number_needs_it_too),
+            RUN(SCR_Current_of_a_different_number_says_what_to_set),
             RUN(a_call_after_Have_restart_asks_for_nothing),
             RUN(what_was_asked_holds_when_SCR_Current_has_failed_since),
             RUN(a_call_within_the_restart_asks_for_nothing)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Restart on another number of ranks: from the prefix and from cache, with and without
- * a lost node, every byte compared. */
+/* Restart on a different number of ranks: from the prefix and from cache, with and
+ * without a lost node, every byte compared. */
 /* ranks: 8 */
 #include "helper_prefix.h"
 
@@ -241,12 +241,12 @@ MPI_CASE(any_number_of_ranks_reads_from_cache_what_a_node_lost)
     each_pair(t, from_cache_without_a_node);
 }
 
-MPI_CASE(what_cannot_be_rebuilt_gives_way_to_an_older_one)
+MPI_CASE(an_older_one_replaces_what_cannot_be_rebuilt)
 {
     each_pair(t, from_cache_without_too_many);
 }
 
-/* --- giving up, going on --- */
+/* --- refusals, and runs that continue --- */
 
 MPI_CASE(a_refused_one_stays_for_those_who_wrote_it)
 {
@@ -277,7 +277,7 @@ MPI_CASE(a_refused_one_stays_for_those_who_wrote_it)
     job_free(&base);
 }
 
-/* Reads what is offered, seed 1 of 4 ranks, and goes on from it. */
+/* Reads the offered checkpoint, seed 1 of 4 ranks, and continues from it. */
 static void go_on_from_one(struct job *job, struct scr_ctx *ctx)
 {
     struct mpi_test *t = job->t;
@@ -288,7 +288,7 @@ static void go_on_from_one(struct job *job, struct scr_ctx *ctx)
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
 }
 
-MPI_CASE(who_goes_back_is_not_offered_the_newer_one_again)
+MPI_CASE(a_run_that_goes_back_is_not_offered_the_newer_one_again)
 {
     struct job base, job;
     struct scr_err err = SCR_ERR_INIT;
@@ -466,7 +466,7 @@ MPI_CASE(a_missing_file_is_found_before_the_checkpoint_is_offered)
     job_free(&base);
 }
 
-/* A cached one mends the copy on the prefix. */
+/* A cached one repairs the copy on the prefix. */
 MPI_CASE(a_file_missing_from_the_prefix_is_copied_from_cache_again)
 {
     struct job base;
@@ -510,9 +510,9 @@ int main(int argc, char **argv)
             RUN(any_number_of_ranks_reads_from_the_prefix),
             RUN(any_number_of_ranks_reads_from_cache),
             RUN(any_number_of_ranks_reads_from_cache_what_a_node_lost),
-            RUN(what_cannot_be_rebuilt_gives_way_to_an_older_one),
+            RUN(an_older_one_replaces_what_cannot_be_rebuilt),
             RUN(a_refused_one_stays_for_those_who_wrote_it),
-            RUN(who_goes_back_is_not_offered_the_newer_one_again),
+            RUN(a_run_that_goes_back_is_not_offered_the_newer_one_again),
             RUN(a_prefix_that_cannot_be_written_to_costs_no_checkpoint),
             RUN(nothing_is_offered_when_all_were_refused),
             RUN(without_fetch_only_the_cache_is_offered),

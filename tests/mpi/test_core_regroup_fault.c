@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every system call of a start on another number of ranks, which rebuilds and copies
- * what lies in cache, fails once on one rank, or all do from then on, on all ranks: no
- * hang, the same code everywhere, and the next start finds the newest checkpoint,
- * whoever makes it (invariants C2, P5, P13). */
+/* Every system call of a start on a different number of ranks, which rebuilds and
+ * copies cached datasets, fails once on one rank, or all do from then on, on all ranks:
+ * no hang, the same code everywhere, and the next start finds the newest checkpoint, on
+ * any number of ranks (invariants C2, P5, P13). */
 /* ranks: 4 */
 #include <errno.h>
 

@@ -146,7 +146,7 @@ MPI_CASE(one_that_the_application_calls_bad_costs_nothing)
     struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
     put(&job, ctx, "first");
     begin(&job, ctx, "second", path);
-    if (job.rank == 1) { /* what a library makes beside the file */
+    if (job.rank == 1) { /* a file that a library makes next to it */
         strncat(path, ".tmp", sizeof path - strlen(path) - 1);
         CHECK(write_text(path, "x"));
     }
@@ -190,7 +190,7 @@ MPI_CASE(a_directory_that_takes_no_new_files_costs_nothing)
     job_free(&job);
 }
 
-MPI_CASE(a_file_beside_another_is_no_file_of_a_dataset)
+MPI_CASE(a_file_next_to_another_is_no_file_of_a_dataset)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
@@ -275,7 +275,7 @@ static void delete_older(struct job *job, int id, const char *file)
     mpi_test_barrier(job->comm);
 }
 
-MPI_CASE(the_older_one_may_be_deleted_meanwhile)
+MPI_CASE(the_older_one_may_be_deleted_at_the_same_time)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -370,7 +370,7 @@ static int fail_complete(struct mpi_test *t, int victim, int error, long n,
     int fired = job_disarm(&job);
     CHECK(job_same_code(&job, rc));
     CHECK(fired || rc == SCR_OK);
-    if (victim >= 0 && n % 2) { /* or it goes on */
+    if (victim >= 0 && n % 2) { /* or it continues */
         put(&job, ctx, "third");
         CHECK(all_are(&job, "third"));
         CHECK_COMPLETE(3, 1);
@@ -423,9 +423,9 @@ int main(int argc, char **argv)
             RUN(a_run_killed_while_it_writes_leaves_the_older_one_and_nothing_else),
             RUN(one_that_the_application_calls_bad_costs_nothing),
             RUN(a_directory_that_takes_no_new_files_costs_nothing),
-            RUN(a_file_beside_another_is_no_file_of_a_dataset),
+            RUN(a_file_next_to_another_is_no_file_of_a_dataset),
             RUN(all_ranks_are_given_one_path_of_a_shared_file),
-            RUN(the_older_one_may_be_deleted_meanwhile),
+            RUN(the_older_one_may_be_deleted_at_the_same_time),
             RUN(a_shared_file_at_two_paths_is_refused),
             RUN(each_call_that_completes_it_fails_once),
             RUN(the_job_dies_at_each_call_that_completes_it)));

@@ -100,7 +100,7 @@ MPI_CASE(constant_file_names_leave_one_row)
     write_many(t, 0, "SCR_CACHE_BYPASS=1");
 }
 
-MPI_CASE(so_do_constant_names_of_the_dataset_too)
+MPI_CASE(constant_names_of_the_dataset_leave_one_row)
 {
     write_many(t, 1, "SCR_FLUSH_ASYNC=0");
 }
@@ -128,7 +128,7 @@ static void overlap(struct mpi_test *t, const char *how)
     job_free(&job);
 }
 
-MPI_CASE(a_dataset_with_a_file_of_its_own_keeps_its_row)
+MPI_CASE(a_dataset_with_its_own_file_keeps_its_row)
 {
     overlap(t, "SCR_FLUSH_ASYNC=0");
     overlap(t, "SCR_FLUSH_ASYNC=1");
@@ -227,7 +227,7 @@ MPI_CASE(what_is_replaced_counts_as_flushed_until_what_replaced_it_is_no_good)
     write_ok(&job, ctx, "two", CKPT, "A");
     CHECK_LEFT(2);
     CHECK(scr_flush_is_done_all(ctx, 1));
-    /* Whoever tries all the same is refused, and adds no row. */
+    /* A flush of it is refused, and adds no row. */
     CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_E_NEWER, &err);
     CHECK_LEFT(2);
     CHECK_RC(scr_edit_index_all(ctx, edit_failed, NULL, &err), SCR_OK, &err);
@@ -247,8 +247,8 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(
             RUN(constant_file_names_leave_one_row),
-            RUN(so_do_constant_names_of_the_dataset_too),
-            RUN(a_dataset_with_a_file_of_its_own_keeps_its_row),
+            RUN(constant_names_of_the_dataset_leave_one_row),
+            RUN(a_dataset_with_its_own_file_keeps_its_row),
             RUN(the_next_flush_removes_what_one_that_failed_had_demoted),
             RUN(no_death_and_no_failure_leaves_a_row_for_ever),
             RUN(what_is_replaced_counts_as_flushed_until_what_replaced_it_is_no_good)));

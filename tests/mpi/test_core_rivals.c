@@ -60,7 +60,7 @@ MPI_CASE(redundancy_files_of_one_name_are_not_mixed)
     job_free(&job);
 }
 
-/* Of each two parts of four are there. */
+/* Two of four parts of each exist. */
 MPI_CASE(where_none_can_be_rebuilt_nothing_is_touched)
 {
     static const int stale[] = { 2, 3, 0 };
@@ -78,7 +78,7 @@ MPI_CASE(where_none_can_be_rebuilt_nothing_is_touched)
     job_free(&job);
 }
 
-/* What is wrong with a file of the second run. */
+/* The damage of a file of the second run. */
 enum damage { NONE, GONE, FLIPPED };
 
 static void do_damage(struct job *job, enum damage damage)
@@ -136,7 +136,7 @@ MPI_CASE(the_older_is_restored_where_the_newer_cannot_be)
     split(t, &job, GONE, 1);
 }
 
-/* Sizes and headers are as they should be: the checksum tells. */
+/* Sizes and headers are right: only the checksum differs. */
 MPI_CASE(the_older_is_restored_where_the_newer_is_damaged)
 {
     struct job job;
@@ -229,7 +229,7 @@ static void begin_at_each_call(struct mpi_test *t, int victim)
     job_free(&job);
 }
 
-MPI_CASE(a_part_only_begun_by_more_ranks_is_in_nobodys_way)
+MPI_CASE(a_part_only_begun_by_more_ranks_blocks_nothing)
 {
     begin_at_each_call(t, -1);
     begin_at_each_call(t, 2);
@@ -242,7 +242,7 @@ static struct {
     int failed, error;
 } spot;
 
-/* What is rebuilt finds no room. */
+/* Rebuilt files find no room. */
 static int spot_openat(int at, const char *path, int flags, mode_t mode)
 {
     if ((flags & O_CREAT) == 0 || strstr(path, "rebuild.") == NULL)
@@ -343,7 +343,7 @@ int main(int argc, char **argv)
                   RUN(the_older_is_restored_where_the_newer_cannot_be),
                   RUN(the_older_is_restored_where_the_newer_is_damaged),
                   RUN(a_part_of_a_different_number_of_ranks_is_kept),
-                  RUN(a_part_only_begun_by_more_ranks_is_in_nobodys_way),
+                  RUN(a_part_only_begun_by_more_ranks_blocks_nothing),
                   RUN(a_restore_that_fails_puts_the_stale_part_back),
                   RUN(each_call_of_such_a_start_fails_once),
                   RUN(the_job_dies_at_each_call_of_such_a_start)));

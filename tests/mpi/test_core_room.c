@@ -81,7 +81,7 @@ static void fail_on(const struct job *job, int rank, const char *part, int error
     node.error = error;
 }
 
-/* The run dies, and with it the node n2; what the next one goes on from. */
+/* The run dies, and with it the node n2; the checkpoint the next one continues from. */
 static struct scr_ctx *die(struct job *job, struct scr_ctx *ctx, const char *size,
                            const char *name, int seed)
 {
@@ -177,7 +177,7 @@ MPI_CASE(where_one_node_cannot_delete_none_does)
     end(&job, die(&job, ctx, ONE, "three", 3));
 }
 
-MPI_CASE(beside_one_that_cannot_be_deleted_there_must_be_room)
+MPI_CASE(one_that_cannot_be_deleted_needs_room_for_both)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -213,7 +213,7 @@ MPI_CASE(without_room_on_one_node_the_old_one_goes_before)
     end(&job, ctx);
 }
 
-MPI_CASE(with_a_number_set_it_goes_before_and_that_is_told_once)
+MPI_CASE(with_a_number_set_it_goes_before_and_that_is_reported_once)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -233,7 +233,7 @@ static long growing(int rank, int file, int seed)
 }
 
 /* There is room for one more of the size of the last, but not of this: it fails, and
- * the next time it is not begun beside the old one. */
+ * the next time it is not begun while the old one is in cache. */
 MPI_CASE(one_that_outgrew_the_room_does_not_fail_for_ever)
 {
     struct job job;
@@ -361,7 +361,7 @@ MPI_CASE(a_weak_one_does_not_drive_out_a_strong_one)
     }
 }
 
-/* What the configuration of the guide's chapter has of copies. */
+/* The copies in the configuration of the guide's chapter. */
 static int read_guide(char lines[][200], int most)
 {
     FILE *f = fopen(SCR_SOURCE_DIR "/doc/guide/migrate-fti.md", "r");
@@ -389,7 +389,7 @@ MPI_CASE(levels_as_the_guide_has_them_survive_a_lost_node)
     survive(t, settings, 7, 6);
 }
 
-/* How often Init tells that lines share a store that holds too few. */
+/* How often Init warns that lines share a store that holds too few. */
 static void warned(struct mpi_test *t, const char *size, int times)
 {
     struct job job;
@@ -401,7 +401,7 @@ static void warned(struct mpi_test *t, const char *size, int times)
     end(&job, ctx);
 }
 
-MPI_CASE(lines_that_share_a_store_too_small_are_told_of)
+MPI_CASE(lines_that_share_a_store_too_small_are_reported)
 {
     warned(t, ONE, 1);
     warned(t, "SCR_CACHE_SIZE=2", 0);
@@ -458,14 +458,14 @@ int main(int argc, char **argv)
                   RUN(one_that_was_not_valid_does_not_cost_it),
                   RUN(a_directory_that_cannot_be_made_on_one_node_does_not_cost_it),
                   RUN(where_one_node_cannot_delete_none_does),
-                  RUN(beside_one_that_cannot_be_deleted_there_must_be_room),
+                  RUN(one_that_cannot_be_deleted_needs_room_for_both),
                   RUN(without_room_on_one_node_the_old_one_goes_before),
-                  RUN(with_a_number_set_it_goes_before_and_that_is_told_once),
+                  RUN(with_a_number_set_it_goes_before_and_that_is_reported_once),
                   RUN(one_that_outgrew_the_room_does_not_fail_for_ever),
                   RUN(the_redundancy_file_of_one_is_that_of_the_next_but_one),
                   RUN(one_that_is_being_flushed_leaves_when_that_is_done),
                   RUN(a_weak_one_does_not_drive_out_a_strong_one),
                   RUN(levels_as_the_guide_has_them_survive_a_lost_node),
-                  RUN(lines_that_share_a_store_too_small_are_told_of),
+                  RUN(lines_that_share_a_store_too_small_are_reported),
                   RUN(calls_that_fail_on_one_rank_cost_no_checkpoint)));
 }

@@ -75,7 +75,7 @@ static const struct stale {
     { "SCR_COPY_TYPE=SINGLE", { 3 }, 1, NULL, 0 },
 };
 
-/* With a flush file, and where the caches tell what there is. */
+/* With a flush file, and where only the caches list the datasets. */
 MPI_CASE(a_stale_part_is_not_saved_with_the_rest)
 {
     enum { N = sizeof stales / sizeof stales[0] };
@@ -110,7 +110,7 @@ MPI_CASE(where_only_the_older_can_be_restored_it_is_saved)
     job_free(&job);
 }
 
-/* Who says nothing of which dataset is meant gets no mixture. */
+/* A command that names no dataset gets no mixture. */
 MPI_CASE(files_of_two_datasets_make_none)
 {
     static const int stale[] = { 3, 0 };
@@ -197,7 +197,7 @@ MPI_CASE(the_next_job_finds_what_survived)
 
 /* --- an older run's files at the same paths --- */
 
-/* helper_job writes every checkpoint to a directory of its own; this one does not. */
+/* helper_job writes every checkpoint to its own directory; this one does not. */
 static void write_same(struct mpi_test *t, struct job *job, struct scr_ctx *ctx,
                        const char *name, const char *text)
 {
@@ -261,8 +261,8 @@ static int edit_incomplete(struct scr_index *index, void *arg, int *changed,
     return SCR_OK;
 }
 
-/* Whoever was to write over dataset 2 died when he had edited the index: its summary is
- * there still. */
+/* The process that should replace dataset 2 died after it had edited the index: its
+ * summary still exists. */
 static void demote_half(struct mpi_test *t, struct job *job)
 {
     struct scr_env env = { .sys = &scr_sys_posix };
@@ -300,7 +300,7 @@ MPI_CASE(a_demotion_that_died_is_finished_by_the_scavenge)
 
 /* --- flushes that were under way --- */
 
-MPI_CASE(an_asynchronous_flush_goes_on_in_the_scavenge)
+MPI_CASE(an_asynchronous_flush_continues_in_the_scavenge)
 {
     static const char *const bw[] = { "SCR_FLUSH_ASYNC_BW=1",
                                       "SCR_FLUSH_ASYNC_BW=30000",
@@ -330,7 +330,7 @@ MPI_CASE(output_is_saved_with_the_checkpoint)
     job_new(t, &job, 4);
     job.out = fopen("/dev/null", "w");
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_COPY_TYPE=XOR", NULL);
-    /* A file where its directory is to be: the flush of the output fails. */
+    /* A file in place of its directory: the flush of the output fails. */
     char *way = scr_asprintf("%s/step.5", job.prefix);
     if (job.rank == 0)
         fclose(fopen(way, "w"));
@@ -379,7 +379,7 @@ MPI_CASE(a_shared_cache_is_copied_for_the_dead)
     job_free(&job);
 }
 
-/* --- the next job has another number of ranks --- */
+/* --- the next job has a different number of ranks --- */
 
 MPI_CASE(a_job_of_fewer_ranks_finds_it)
 {
@@ -419,7 +419,7 @@ int main(int argc, char **argv)
                   RUN(the_next_job_finds_what_survived),
                   RUN(what_cannot_be_saved_replaces_nothing),
                   RUN(a_demotion_that_died_is_finished_by_the_scavenge),
-                  RUN(an_asynchronous_flush_goes_on_in_the_scavenge),
+                  RUN(an_asynchronous_flush_continues_in_the_scavenge),
                   RUN(output_is_saved_with_the_checkpoint),
                   RUN(a_shared_cache_is_copied_for_the_dead),
                   RUN(a_job_of_fewer_ranks_finds_it)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prefix directories of the existing SCR 3.x, in both directions: a job restarts from
- * one, and what a flush writes is byte for byte what it would write, but for the sizes
+ * one, and what a flush writes is byte for byte what it would write, except the sizes
  * and checksums of files, which it ignores. */
 /* ranks: 4 */
 #include <errno.h>
@@ -67,7 +67,7 @@ MPI_CASE(a_job_restarts_from_a_prefix_of_scr_3)
     job_check_restart(&job, ctx, "ckpt.3", 3);
     job_checkpoint(&job, ctx, "ckpt.5", 5); /* 4 is known to the index */
     CHECK_INT(ctx->last_id, 5);
-    job_end(&job, ctx); /* it lies beside the others now */
+    job_end(&job, ctx); /* it is with the others now */
     job_lose_node(&job, "n[1-4]");
     ctx = job_start(&job, "n[1-4]", NULL);
     job_check_restart(&job, ctx, "ckpt.5", 5);
@@ -161,8 +161,8 @@ static void check_cached(struct mpi_test *t, const struct job *job)
     }
 }
 
-/* Whatever is told to be deleted. */
-MPI_CASE(what_scr_3_has_in_cache_stays_and_is_told)
+/* Also after a request to delete everything. */
+MPI_CASE(what_scr_3_has_in_cache_stays_and_is_reported)
 {
     struct job job;
     start(t, &job);
@@ -192,5 +192,5 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(a_job_restarts_from_a_prefix_of_scr_3),
                   RUN(an_older_one_is_taken_when_a_file_of_the_newest_is_gone),
                   RUN(what_a_flush_writes_is_what_scr_3_writes),
-                  RUN(what_scr_3_has_in_cache_stays_and_is_told)));
+                  RUN(what_scr_3_has_in_cache_stays_and_is_reported)));
 }

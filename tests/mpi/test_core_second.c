@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A second loss before the first is repaired: the run dies at each system call of the
- * rebuild, and then another node goes, or the same one again. What the scheme carries
- * is there at the next start, every byte of it, redundancy included; the rebuild that
- * died has torn nothing (doc/design/durability.md C2). */
+ * rebuild, and then another node goes, or the same one again. Everything the scheme
+ * carries exists at the next start, every byte of it, redundancy included; the rebuild
+ * that died has torn nothing (doc/design/durability.md C2). */
 /* ranks: 4 */
 #include <errno.h>
 
@@ -113,7 +113,7 @@ MPI_CASE(rs_survives_another_node_lost_whenever_the_rebuild_dies)
     walk(t, &rs_plan);
 }
 
-/* The others go on for a while, and clean up, when one is dead. */
+/* The others continue for a while, and clean up, when one is dead. */
 MPI_CASE(rs_survives_another_node_lost_when_one_rank_dies)
 {
     struct plan p = rs_plan;

@@ -90,7 +90,7 @@ struct limit {
 #define FILE_TYPE "SCR_COPY_TYPE=FILE\n"
 
 static const struct limit limits[] = {
-    /* What can be given is given without a word. */
+    /* Possible redundancy is provided without a message. */
     { 6, "n[1-6]", "SCR_COPY_TYPE=XOR\n", 0, "" },
     { 6, "n[1-6]", "SCR_COPY_TYPE=RS\nSCR_SET_FAILURES=5\n", 0, "" },
     { 6, "n[1-6]", FILE_TYPE "CKPT=0 TYPE=RS SET_SIZE=3 SET_FAILURES=2\n", 0, "" },
@@ -118,7 +118,7 @@ static const struct limit limits[] = {
     { 6, "n[1-3]", FILE_TYPE "CKPT=0 TYPE=RS SET_FAILURES=3\n", 1,
       "reduced to 2 for 6 of 6 ranks in sets of 3 (SET_SIZE=8; 3 NODE groups of at "
       "most 2 ranks)" },
-    /* Nobody to share with. */
+    /* No other member. */
     { 6, "n[1-6]", FILE_TYPE "CKPT=0 TYPE=XOR SET_SIZE=1\n", 1,
       "/.scrconf:2: SET_SIZE=1 leaves every rank alone: XOR cannot protect them, "
       "checkpoints are cached as SINGLE" },
@@ -143,7 +143,7 @@ static const struct limit limits[] = {
     { 6, "n1", FILE_TYPE "CKPT=0 TYPE=SINGLE\nCKPT=1 ENABLED=0 TYPE=RS\n", 0, "" },
 };
 
-/* Whatever it was weakened to, it works. */
+/* The reduced scheme works. */
 static void check_limit(struct mpi_test *t, const struct limit *l)
 {
     struct job job;
@@ -170,7 +170,7 @@ MPI_CASE(what_cannot_be_given_is_said_once_and_the_rest_works)
         check_limit(t, &limits[i]);
 }
 
-/* What a job of that many ranks would be told. */
+/* The message for a job of that many ranks. */
 static void check_told(struct mpi_test *t, const struct job *job,
                        const struct said *said, const struct scr_ctx *ctx, int ranks,
                        int lines)
@@ -193,7 +193,7 @@ static void check_told(struct mpi_test *t, const struct job *job,
     scr_comm_free(&alone);
 }
 
-MPI_CASE(a_set_size_beyond_the_most_is_told_to_jobs_that_would_use_it)
+MPI_CASE(a_set_size_beyond_the_most_is_a_warning_for_jobs_that_would_use_it)
 {
     struct job job;
     struct said said;
@@ -324,7 +324,7 @@ static void foresee(struct topology *p)
     }
     p->sets = RANKS / p->set_size > most ? RANKS / p->set_size : most;
     p->sets = p->sets > 1 ? p->sets : 1;
-    /* Members are dealt out in turn: sets of one are those a second turn misses. */
+    /* Members are assigned in turn: sets of one are those without a second turn. */
     p->alone = 2 * p->sets > RANKS ? 2 * p->sets - RANKS : 0;
 }
 
@@ -517,8 +517,8 @@ static long one_size(int rank, int file, int seed)
     return file < JOB_FILES ? 1000 + rank * 10 + file : -1;
 }
 
-/* The second run finds nothing on its nodes and begins anew; the third sees half of
- * either, with files of the same sizes. */
+/* The second run finds nothing on its nodes and starts from the beginning; the third
+ * sees half of either, with files of the same sizes. */
 MPI_CASE(halves_of_two_runs_are_no_checkpoint)
 {
     struct job job;
@@ -594,14 +594,15 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(what_cannot_be_given_is_said_once_and_the_rest_works),
-                  RUN(a_set_size_beyond_the_most_is_told_to_jobs_that_would_use_it),
-                  RUN(what_no_set_can_have_is_refused_with_its_line),
-                  RUN(a_group_of_several_nodes_may_be_lost),
-                  RUN(random_topologies_survive_the_loss_of_a_group),
-                  RUN(rs_of_all_but_one_survives_the_loss_of_all_but_one),
-                  RUN(each_descriptor_has_its_own_sets),
-                  RUN(a_dataset_is_rebuilt_with_the_sets_it_was_written_with),
-                  RUN(halves_of_two_runs_are_no_checkpoint),
-                  RUN(buffers_are_no_longer_than_asked_for)));
+        MPI_CASES(
+            RUN(what_cannot_be_given_is_said_once_and_the_rest_works),
+            RUN(a_set_size_beyond_the_most_is_a_warning_for_jobs_that_would_use_it),
+            RUN(what_no_set_can_have_is_refused_with_its_line),
+            RUN(a_group_of_several_nodes_may_be_lost),
+            RUN(random_topologies_survive_the_loss_of_a_group),
+            RUN(rs_of_all_but_one_survives_the_loss_of_all_but_one),
+            RUN(each_descriptor_has_its_own_sets),
+            RUN(a_dataset_is_rebuilt_with_the_sets_it_was_written_with),
+            RUN(halves_of_two_runs_are_no_checkpoint),
+            RUN(buffers_are_no_longer_than_asked_for)));
 }

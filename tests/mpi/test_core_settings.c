@@ -22,7 +22,7 @@ MPI_CASE(files_in_cache_are_left_alone_without_distribute)
     ctx = job_start(&job, "n1,n[3-5]", NULL);
     job_check_restart(&job, ctx, "one", 1);
     job_kill(&job, ctx);
-    /* One that goes on beside it leaves the newer one to restart from. */
+    /* A run that continues without it leaves the newer one to restart from. */
     ctx = job_start(&job, "n1,n[3-5]", "SCR_DISTRIBUTE=0", NULL);
     job_checkpoint(&job, ctx, "two", 2);
     job_kill(&job, ctx);
@@ -189,14 +189,14 @@ static int lines_without_effect(struct mpi_test *t, const char *type)
     return lines;
 }
 
-MPI_CASE(ckpt_lines_without_effect_are_told)
+MPI_CASE(ckpt_lines_without_effect_are_reported)
 {
     CHECK_INT(lines_without_effect(t, "SCR_COPY_TYPE=XOR"), 1);
     CHECK_INT(lines_without_effect(t, "SCR_COPY_TYPE=FILE"), 0);
 }
 
 /* Without an identity a prefix directory is one that SCR 3.x has used. */
-MPI_CASE(a_prefix_of_another_version_is_told_that_checkpoints_are_cached)
+MPI_CASE(a_prefix_of_another_version_gets_a_warning)
 {
     const struct {
         const char *setting;
@@ -230,13 +230,12 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(
-            RUN(files_in_cache_are_left_alone_without_distribute),
-            RUN(output_in_cache_is_not_lost_without_distribute),
-            RUN(with_a_cache_of_size_0_files_go_to_the_prefix),
-            RUN(a_checkpoint_without_any_file_is_refused),
-            RUN(a_cache_base_that_is_missing_is_made),
-            RUN(a_setting_of_the_program_may_name_a_variable),
-            RUN(ckpt_lines_without_effect_are_told),
-            RUN(a_prefix_of_another_version_is_told_that_checkpoints_are_cached)));
+        MPI_CASES(RUN(files_in_cache_are_left_alone_without_distribute),
+                  RUN(output_in_cache_is_not_lost_without_distribute),
+                  RUN(with_a_cache_of_size_0_files_go_to_the_prefix),
+                  RUN(a_checkpoint_without_any_file_is_refused),
+                  RUN(a_cache_base_that_is_missing_is_made),
+                  RUN(a_setting_of_the_program_may_name_a_variable),
+                  RUN(ckpt_lines_without_effect_are_reported),
+                  RUN(a_prefix_of_another_version_gets_a_warning)));
 }

@@ -67,12 +67,12 @@ MPI_CASE(two_ranks_of_many_that_share_a_file_are_named)
     CHECK_TEXT(&err, "late: written by several ranks (1,3)");
     CHECK_RC(checkpoint(&job, ctx, crossed, &again), SCR_E_EXIST, &again);
     CHECK_TEXT(&again, "a.2: written by several ranks (0,2)");
-    job_checkpoint(&job, ctx, "one", 1); /* and the run goes on */
+    job_checkpoint(&job, ctx, "one", 1); /* and the run continues */
     job_kill(&job, ctx);
     job_free(&job);
 }
 
-/* What the ranks do with a file that rank 0 makes and all of them mean to write. */
+/* The actions of the ranks on a file that rank 0 makes and all of them write. */
 enum slip { OPEN_ONLY, SAY_SO, SAY_NOTHING, SLIPS };
 
 static int write_shared(struct job *job, struct scr_ctx *ctx, enum slip slip)
@@ -92,7 +92,7 @@ static int write_shared(struct job *job, struct scr_ctx *ctx, enum slip slip)
 
 /* A program that finds no file to open says valid=0; one that does not look leaves its
  * routed file unwritten. Neither is what is wrong. */
-MPI_CASE(sharing_is_told_also_where_ranks_fail_because_of_it)
+MPI_CASE(sharing_is_reported_also_where_ranks_fail_because_of_it)
 {
     struct job job;
     job_new(t, &job, 4);
@@ -108,7 +108,7 @@ MPI_CASE(sharing_is_told_also_where_ranks_fail_because_of_it)
         CHECK_TEXT(&err, "SCR_CACHE_BYPASS=1");
         CHECK_TEXT(&err, "GROUP=WORLD");
     }
-    job_checkpoint(&job, ctx, "one", 1); /* and the run goes on */
+    job_checkpoint(&job, ctx, "one", 1); /* and the run continues */
     job_end(&job, ctx);
     job_free(&job);
 }
@@ -274,7 +274,7 @@ MPI_CASE(a_file_that_only_a_later_rank_writes_is_waited_for)
     job_free(&job);
 }
 
-/* Inode of <world>/…/part on rank 0, by which files are told that were copied. */
+/* Inode of <world>/…/part on rank 0, which shows whether files were copied. */
 static long inode_of(struct job *job, const char *part)
 {
     struct stat st = { 0 };
@@ -319,7 +319,7 @@ MPI_CASE(a_shared_store_is_evicted_and_swept)
     CHECK_RC(scr_start_output_all(ctx, "three", SCR_IS_CKPT, &err), SCR_OK, &err);
     CHECK(job_write_shared(&job, ctx, 3));
     job_kill(&job, ctx);
-    lose_all(&job); /* nobody knows of 3 any more */
+    lose_all(&job); /* no record of 3 any more */
     ctx = start_shared(&job, nodes, "SCR_CACHE_SIZE=3");
     CHECK_INT(job_count(&job, job.dir, "scr.dataset."), 0);
     checkpoint_both(&job, ctx, "four", 4);
@@ -374,7 +374,7 @@ MPI_CASE(fewer_ranks_restart_from_a_shared_store)
     job_free(&job);
 }
 
-/* What an entry beside the files says holds no start: it goes by what is there. */
+/* An entry stored with the files stops no start: it uses the existing files. */
 MPI_CASE(any_number_of_ranks_may_be_recorded)
 {
     struct job job;
@@ -537,7 +537,7 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(RUN(a_shared_file_in_a_store_of_nodes_is_refused_at_complete),
                   RUN(two_ranks_of_many_that_share_a_file_are_named),
-                  RUN(sharing_is_told_also_where_ranks_fail_because_of_it),
+                  RUN(sharing_is_reported_also_where_ranks_fail_because_of_it),
                   RUN(what_has_another_cause_keeps_its_own),
                   RUN(files_of_one_rank_each_are_not_refused),
                   RUN(lost_and_changed_nodes_cost_nothing_in_a_shared_store),

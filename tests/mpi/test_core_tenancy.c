@@ -10,8 +10,8 @@
 #include "helper_job.h"
 #include "helper_walk.h"
 
-/* The second case starts from nothing, writes its own, and ends; then the first goes on
- * from its own, in cache and on the prefix. */
+/* The second case starts from nothing, writes its own, and ends; then the first
+ * continues from its own, in cache and on the prefix. */
 MPI_CASE(a_second_prefix_is_not_offered_the_first_ones_checkpoint)
 {
     struct job one, two;
@@ -97,7 +97,7 @@ static void copy_identity(const struct job *from, const struct job *to)
         fclose(f);
 }
 
-/* It is told once that the cache is not its own. */
+/* It warns once that the cache is not its own. */
 MPI_CASE(a_copied_prefix_begins_with_an_empty_cache)
 {
     struct job one, two;
@@ -123,8 +123,8 @@ MPI_CASE(a_copied_prefix_begins_with_an_empty_cache)
     job_free(&one);
 }
 
-/* It is as good as a fresh one, and says so. */
-MPI_CASE(a_damaged_identity_is_kept_aside_and_made_anew)
+/* It is like a fresh one, and a line reports it. */
+MPI_CASE(a_damaged_identity_is_kept_aside_and_replaced)
 {
     struct job job;
     char path[800];
@@ -221,7 +221,7 @@ static void check_refused(struct job *job, const char *nodes)
     job_kill(job, ctx);
 }
 
-/* Refused before anything is touched; the first one goes on. Also if only one node is
+/* Refused before anything is touched; the first one continues. Also if only one node is
  * the same, or none. */
 MPI_CASE(a_second_run_of_a_prefix_is_refused)
 {
@@ -262,7 +262,7 @@ static int hold_prefix(const struct job *job, struct scr_lock *lock)
                                 NULL);
 }
 
-/* A process that holds a lock, as one that is ending would, until it is told to go. */
+/* A process that holds a lock, as one that is ending would, until it is released. */
 static pid_t linger(const struct job *job,
                     int (*hold)(const struct job *job, struct scr_lock *lock),
                     int *tell)
@@ -322,8 +322,8 @@ MPI_CASE(the_next_run_waits_for_the_prefix_directory)
     wait_for(t, hold_prefix);
 }
 
-/* Where there are no locks there is no protection, and nobody is refused. */
-MPI_CASE(without_locks_all_goes_on)
+/* Without locks there is no protection, and no run is refused. */
+MPI_CASE(without_locks_all_continues)
 {
     struct job job;
     job_new(t, &job, 4);
@@ -345,11 +345,11 @@ int main(int argc, char **argv)
                   RUN(a_second_prefix_flushes_nothing_of_the_first),
                   RUN(a_moved_prefix_finds_its_cache),
                   RUN(a_copied_prefix_begins_with_an_empty_cache),
-                  RUN(a_damaged_identity_is_kept_aside_and_made_anew),
+                  RUN(a_damaged_identity_is_kept_aside_and_replaced),
                   RUN(every_call_of_the_first_start_may_fail),
                   RUN(jobs_with_other_prefixes_run_side_by_side),
                   RUN(a_second_run_of_a_prefix_is_refused),
                   RUN(the_next_run_waits_for_processes_of_the_last),
                   RUN(the_next_run_waits_for_the_prefix_directory),
-                  RUN(without_locks_all_goes_on)));
+                  RUN(without_locks_all_continues)));
 }

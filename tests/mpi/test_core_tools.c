@@ -157,8 +157,8 @@ MPI_CASE(the_command_says_what_a_restart_does)
     static const char any_ranks[] = "SCR_RESTART_ANY_RANKS=1";
     static const struct {
         const char *what, *lose; /* virtual nodes lost first */
-        const char *flip[4]; /* parts of paths, a byte of each of which is flipped */
-        const char *current; /* scr index --current */
+        const char *flip[4];     /* parts of paths; one byte in each file is flipped */
+        const char *current;     /* scr index --current */
         const char *setting;
         int fewer;      /* 1: asked by a run of 3 ranks */
         int unfinished; /* 1: the index has c3 incomplete, of which all files are there
@@ -339,8 +339,8 @@ MPI_CASE(it_knows_what_a_start_gives_the_names_that_are_missing)
     }
 }
 
-/* The filemaps of a store that all nodes share outlive the nodes, and who looks for a
- * restart finds them where the restart does (invariant C6). */
+/* The filemaps of a store that all nodes share survive the nodes, and a command that
+ * searches a restart finds them where the restart does (invariant C6). */
 MPI_CASE(the_command_sees_a_cache_that_all_nodes_share)
 {
     static const char *const lost[] = { "n[1-4]", "n2", "n[1-3]" };
@@ -375,7 +375,7 @@ MPI_CASE(the_command_sees_a_cache_that_all_nodes_share)
 
 /* --- what a killed job left in cache --- */
 
-MPI_CASE(verify_reads_and_mends_the_cache_of_a_job)
+MPI_CASE(verify_reads_and_repairs_the_cache_of_a_job)
 {
     struct job job;
     char out[256];
@@ -402,7 +402,7 @@ MPI_CASE(verify_reads_and_mends_the_cache_of_a_job)
 
 /* --- a job that lives --- */
 
-MPI_CASE(nothing_is_saved_beside_a_run)
+MPI_CASE(nothing_is_saved_during_a_run)
 {
     static const char *const on_nodes = "SCR_VNODES=n[1-4]";
     struct job job;
@@ -428,6 +428,6 @@ int main(int argc, char **argv)
                   RUN(the_command_says_what_a_restart_does),
                   RUN(it_knows_what_a_start_gives_the_names_that_are_missing),
                   RUN(the_command_sees_a_cache_that_all_nodes_share),
-                  RUN(verify_reads_and_mends_the_cache_of_a_job),
-                  RUN(nothing_is_saved_beside_a_run)));
+                  RUN(verify_reads_and_repairs_the_cache_of_a_job),
+                  RUN(nothing_is_saved_during_a_run)));
 }

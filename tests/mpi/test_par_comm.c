@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-MPI_CASE(agree_is_ok_when_nobody_failed)
+MPI_CASE(agree_is_ok_when_no_rank_failed)
 {
     struct scr_err err = SCR_ERR_INIT;
     CHECK_RC(scr_agree_all(&t->comm, SCR_OK, &err), SCR_OK, &err);
@@ -67,7 +67,7 @@ MPI_CASE(a_vote_has_codes_and_numbers_at_once)
     }
 }
 
-MPI_CASE(marks_tell_texts_apart)
+MPI_CASE(marks_distinguish_texts)
 {
     CHECK_INT(scr_text_mark("a") == scr_text_mark("b"), 0);
     CHECK_INT(scr_text_mark(NULL) == scr_text_mark(""), 0);
@@ -414,7 +414,8 @@ MPI_CASE(sparse_exchange_refuses_a_number_that_is_no_rank)
 
 /* --- bytes and texts --- */
 
-/* Texts of which some, by round, take more than a page, to whom `writes` says. */
+/* Texts, some of more than a page depending on the round, to the ranks that `writes`
+ * gives. */
 static void pass_round(struct mpi_test *t, int round)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -574,11 +575,11 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(agree_is_ok_when_nobody_failed),
+        MPI_CASES(RUN(agree_is_ok_when_no_rank_failed),
                   RUN(agree_gives_the_lowest_failed_ranks_error_to_all),
                   RUN(agree_keeps_the_rank_that_was_known_before),
                   RUN(a_vote_has_codes_and_numbers_at_once),
-                  RUN(marks_tell_texts_apart), RUN(a_split_that_fails_is_an_error),
+                  RUN(marks_distinguish_texts), RUN(a_split_that_fails_is_an_error),
                   RUN(agree_works_without_a_place_for_the_text), RUN(reductions),
                   RUN(split_by_text_puts_equal_texts_together),
                   RUN(split_by_text_is_exact_when_hashes_collide),

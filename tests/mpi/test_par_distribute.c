@@ -166,7 +166,7 @@ MPI_CASE(ranks_that_stay_move_nothing)
     move_root_remove(t);
 }
 
-/* What may be wrong at the last rank; the others find nothing. */
+/* The possible faults at the last rank; the others find nothing. */
 enum wrong { NOTHING, GONE, SHORT, NAMED, UNDESCRIBED, AWAY, WRONGS };
 
 static void spoil(struct mpi_test *t, struct move_job *job, enum wrong wrong)
@@ -174,7 +174,7 @@ static void spoil(struct mpi_test *t, struct move_job *job, enum wrong wrong)
     int rank = t->comm.rank;
     struct scr_file *f = scr_filemap_first_file(job->map, 1, rank);
     while (f != NULL && scr_file_next(f) != NULL)
-        f = scr_file_next(f); /* the redundancy file, which nobody leaves empty */
+        f = scr_file_next(f); /* the redundancy file, which is never empty */
     CHECK(f != NULL);
     if (f == NULL || rank != t->comm.size - 1)
         return;
@@ -192,7 +192,7 @@ static void spoil(struct mpi_test *t, struct move_job *job, enum wrong wrong)
         scr_hash_delete(scr_filemap_entry(job->map, 1, rank)->desc);
         scr_filemap_entry(job->map, 1, rank)->desc = NULL;
         break;
-    case AWAY: /* an entry of somebody else's, as if it had run here */
+    case AWAY: /* an entry of another rank, as if it had run here */
         scr_filemap_add_rank(job->map, 1, 0);
         if (rank == 0)
             scr_filemap_add_file(job->map, 1, rank, "/elsewhere/f");
@@ -202,7 +202,7 @@ static void spoil(struct mpi_test *t, struct move_job *job, enum wrong wrong)
     }
 }
 
-/* By the filemaps, and told alike on all ranks. */
+/* By the filemaps, and the same on all ranks. */
 MPI_CASE(whole_is_a_dataset_whose_ranks_name_their_own_files)
 {
     for (enum wrong wrong = NOTHING; wrong < WRONGS; wrong++) {
@@ -306,7 +306,7 @@ MPI_CASE(a_lost_node_costs_only_its_own_files)
     move_root_remove(t);
 }
 
-/* What moved is there twice until the second call; a node that is lost in between costs
+/* Moved files exist twice until the second call; a node that is lost in between costs
  * nothing, whichever it is. */
 MPI_CASE(sources_stay_until_they_are_released)
 {
@@ -456,8 +456,8 @@ MPI_CASE(a_cache_that_moved_on_its_node_is_renamed_into_place)
     move_root_remove(t);
 }
 
-/* A damaged file is moved like any other: restore mends it with the help of the rest,
- * which has to be there for that. */
+/* A damaged file is moved like any other: restore repairs it with the help of the rest,
+ * which must exist for that. */
 MPI_CASE(a_damaged_file_does_not_keep_the_others_from_another_file_system)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -484,7 +484,7 @@ MPI_CASE(a_damaged_file_does_not_keep_the_others_from_another_file_system)
     move_root_remove(t);
 }
 
-/* --- another number of ranks --- */
+/* --- a different number of ranks --- */
 
 /* The job of fewer ranks runs on a part of the communicator. */
 static void check_other_size(struct mpi_test *t, const char *root, int size, int want)
@@ -515,7 +515,7 @@ static void check_other_size(struct mpi_test *t, const char *root, int size, int
     scr_barrier_all(&t->comm);
 }
 
-MPI_CASE(another_number_of_ranks_touches_nothing)
+MPI_CASE(a_different_number_of_ranks_touches_nothing)
 {
     int n = t->comm.size, rank = t->comm.rank;
     const char *root = move_root(t);
@@ -527,8 +527,8 @@ MPI_CASE(another_number_of_ranks_touches_nothing)
     move_root_remove(t);
 }
 
-/* Written by fewer ranks than run now: only the record tells. */
-MPI_CASE(more_ranks_than_wrote_it_are_told_apart)
+/* Written by fewer ranks than run now: only the record shows it. */
+MPI_CASE(more_ranks_than_wrote_it_are_distinguished)
 {
     int n = t->comm.size;
     struct scr_err err = SCR_ERR_INIT;
@@ -576,7 +576,7 @@ MPI_CASE(two_datasets_of_one_number_are_not_mixed)
 
 /* --- failures --- */
 
-/* What is aside is named, too, while the filemaps of a node that has nothing else are
+/* Parts aside are named, too, while the filemaps of a node that has nothing else are
  * replaced one by one (invariant C1). */
 MPI_CASE(what_is_aside_stays_named_when_a_filemap_cannot_be_written)
 {
@@ -722,7 +722,7 @@ static int random_node(struct mpi_test *t, uint32_t *random)
     return mine;
 }
 
-/* A restart on random nodes that every rank may leave at a call of its own. */
+/* A restart on random nodes that every rank may leave at a different call. */
 static void random_restart(struct mpi_test *t, const char *root, int deaths,
                            uint32_t *random)
 {
@@ -801,8 +801,8 @@ int main(int argc, char **argv)
                   RUN(a_flipped_byte_does_not_arrive),
                   RUN(a_cache_that_moved_on_its_node_is_renamed_into_place),
                   RUN(a_damaged_file_does_not_keep_the_others_from_another_file_system),
-                  RUN(another_number_of_ranks_touches_nothing),
-                  RUN(more_ranks_than_wrote_it_are_told_apart),
+                  RUN(a_different_number_of_ranks_touches_nothing),
+                  RUN(more_ranks_than_wrote_it_are_distinguished),
                   RUN(two_datasets_of_one_number_are_not_mixed),
                   RUN(what_is_aside_stays_named_when_a_filemap_cannot_be_written),
                   RUN(each_failing_call_of_one_rank_loses_nothing),

@@ -40,7 +40,7 @@ struct tally {
 
 struct spree {
     struct cell c;
-    enum scr_scheme scheme; /* as weakened */
+    enum scr_scheme scheme; /* as reduced */
     int k;
     struct test_random *r;
 };
@@ -75,7 +75,7 @@ static void flip_some(struct spree *s, struct tally *tally)
     }
 }
 
-/* What the flips come to. */
+/* The result of the flips. */
 struct harm {
     int can;  /* the scheme carries it */
     int reds; /* redundancy files hit */
@@ -92,7 +92,7 @@ static struct harm find_harm(const struct spree *s)
 }
 
 /* By one member, as the commands do it: they know no filemaps, so that with a header
- * and its copies gone they give up where the ranks do not. 1 if all is whole again. */
+ * and its copies gone they fail where the ranks do not. 1 if all is whole again. */
 static int repair_serially(struct spree *s, const struct harm *harm)
 {
     struct mpi_test *t = s->c.t;

@@ -536,7 +536,7 @@ MPI_CASE(a_version_5_summary_is_read)
     scene_close(t, &s);
 }
 
-MPI_CASE(another_number_of_ranks_is_refused_untouched)
+MPI_CASE(a_different_number_of_ranks_is_refused_untouched)
 {
     int n = t->comm.size;
     struct scr_err err = SCR_ERR_INIT;
@@ -896,7 +896,7 @@ MPI_CASE(short_lists_share_a_part)
 }
 
 /* What a rank found before keeps all from writing. */
-MPI_CASE(a_list_of_which_a_rank_failed_is_not_written)
+MPI_CASE(a_list_is_not_written_if_a_rank_failed)
 {
     struct scr_err err = SCR_ERR_INIT;
     struct scene s = { .root = move_root(t) };
@@ -923,7 +923,7 @@ MPI_CASE(a_list_of_which_a_rank_failed_is_not_written)
 
 /* --- failures --- */
 
-/* What the index says is true: COMPLETE=1 only for what can be fetched whole. */
+/* The index is right: COMPLETE=1 only for datasets that can be fetched whole. */
 static void check_truth(struct mpi_test *t, struct scene *s)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -1056,15 +1056,14 @@ int main(int argc, char **argv)
             RUN(damaged_files_are_found_on_all_ranks),
             RUN(damaged_records_are_found_on_all_ranks),
             RUN(files_without_size_and_crc_are_taken), RUN(a_version_5_summary_is_read),
-            RUN(another_number_of_ranks_is_refused_untouched),
+            RUN(a_different_number_of_ranks_is_refused_untouched),
             RUN(destinations_that_collide_are_refused_before_anything_is_written),
             RUN(bad_sources_are_refused),
             RUN(files_and_links_in_the_way_are_replaced_directories_refused),
             RUN(a_dataset_whose_files_are_replaced_is_complete_no_more),
             RUN(no_more_ranks_copy_at_once_than_allowed),
             RUN(long_lists_are_written_in_parts_and_come_back),
-            RUN(short_lists_share_a_part),
-            RUN(a_list_of_which_a_rank_failed_is_not_written),
+            RUN(short_lists_share_a_part), RUN(a_list_is_not_written_if_a_rank_failed),
             RUN(each_failing_call_in_a_flush_leaves_a_true_index),
             RUN(a_flush_that_dies_anywhere_leaves_a_true_index),
             RUN(each_failing_call_in_a_fetch_is_agreed)));

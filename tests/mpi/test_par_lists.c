@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is told of lists that cannot be read, and of redundancy sets, where memory runs
+/* Results for lists that cannot be read, and for redundancy sets, where memory runs
  * out. */
 /* ranks: 1 3 */
 #include "helper_memory.h"
@@ -40,8 +40,8 @@ static void put_newer(struct mpi_test *t, const char *path)
     scr_str_free(&s);
 }
 
-/* A list of n parts, at most two, of which one may be of a newer version and what else
- * there is damaged. */
+/* A list of n parts, at most two: one may be of a newer version and the other one
+ * damaged. */
 static void put_list(struct mpi_test *t, const struct scr_prefix *p, size_t n,
                      size_t newer)
 {
@@ -111,7 +111,7 @@ static int open_too_late(int dirfd, const char *path, int flags, mode_t mode)
 
 /* Of a list that goes while it is read nothing is missed; a part that is gone by itself
  * is damage. */
-MPI_CASE(a_list_that_another_process_deletes_meanwhile_lists_nothing)
+MPI_CASE(a_list_that_another_process_deletes_lists_nothing)
 {
     struct scr_sys sys = scr_sys_posix;
     sys.openat = open_too_late;
@@ -166,7 +166,7 @@ static struct scr_setdesc describe(int first)
     return known;
 }
 
-MPI_CASE(a_judge_that_runs_out_of_memory_says_so)
+MPI_CASE(a_rank_that_runs_out_of_memory_reports_it)
 {
     const struct scr_setjudge_told told = { .rank = 3, .have = SCR_HAVE_ALL };
     struct scr_err err = SCR_ERR_INIT;
@@ -188,7 +188,7 @@ MPI_CASE(a_judge_that_runs_out_of_memory_says_so)
     scr_parcels_free(&tales);
 }
 
-MPI_CASE(nothing_is_told_of_a_set_that_cannot_be)
+MPI_CASE(nothing_is_sent_of_a_set_that_cannot_be)
 {
     const struct scr_setjudge_told told = { .rank = 3, .have = SCR_HAVE_ALL };
     struct scr_err err = SCR_ERR_INIT;
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(a_list_of_a_newer_version_is_not_called_damaged),
-                  RUN(a_list_that_another_process_deletes_meanwhile_lists_nothing),
-                  RUN(a_judge_that_runs_out_of_memory_says_so),
-                  RUN(nothing_is_told_of_a_set_that_cannot_be)));
+                  RUN(a_list_that_another_process_deletes_lists_nothing),
+                  RUN(a_rank_that_runs_out_of_memory_reports_it),
+                  RUN(nothing_is_sent_of_a_set_that_cannot_be)));
 }

@@ -32,7 +32,7 @@ static const struct plan plans[] = {
 };
 enum { PLANS = sizeof plans / sizeof plans[0] };
 
-/* What a set of n would weaken is the same as a plan further up. */
+/* Schemes that a set of n reduces are the same as a plan further up. */
 static int fits(const struct plan *p, int n)
 {
     struct plan w = *p;

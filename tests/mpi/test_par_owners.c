@@ -169,7 +169,7 @@ MPI_CASE(what_is_found_is_what_knowing_all_gives)
         check(t, at_random);
 }
 
-MPI_CASE(ranks_are_told_as_ranges)
+MPI_CASE(ranks_are_printed_as_ranges)
 {
     struct scr_table mine, shared;
     scr_table_init(&mine, sizeof(struct scr_item));
@@ -215,6 +215,6 @@ int main(int argc, char **argv)
                                    RUN(files_of_several_ranks_belong_to_the_lowest),
                                    RUN(numbers_that_are_no_ranks),
                                    RUN(what_is_found_is_what_knowing_all_gives),
-                                   RUN(ranks_are_told_as_ranges),
+                                   RUN(ranks_are_printed_as_ranges),
                                    RUN(an_error_of_one_rank_is_that_of_all)));
 }

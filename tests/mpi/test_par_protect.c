@@ -24,7 +24,7 @@ static const struct plan plans[] = {
 };
 enum { PLANS = sizeof plans / sizeof plans[0] };
 
-/* As the set weakens it. */
+/* As the set reduces it. */
 static struct plan weakened(const struct plan *p, int n)
 {
     struct plan w = *p;

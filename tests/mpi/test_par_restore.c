@@ -160,7 +160,7 @@ MPI_CASE(messages_of_one_byte_rebuild_too)
     }
 }
 
-/* Without checksums a redundancy file that was cut short is told by its size. */
+/* Without checksums a redundancy file that was cut short is recognised by its size. */
 MPI_CASE(a_short_redundancy_file_is_rebuilt_without_checksums_too)
 {
     for (int i = 1; i < PLANS && t->comm.size > 1; i++) {
@@ -248,8 +248,8 @@ MPI_CASE(different_losses_at_once)
     cell_free_all(&c);
 }
 
-/* Headers gone everywhere: the filemaps still know the files, so data that is there is
- * not given up, and protected again. */
+/* Headers gone everywhere: the filemaps still know the files, so existing data is kept,
+ * and protected again. */
 MPI_CASE(all_redundancy_files_lost_and_nothing_else)
 {
     for (int i = 0; i < PLANS; i++) {
@@ -300,7 +300,7 @@ MPI_CASE(a_refusal_says_what_is_lost)
     cell_free_all(&c);
 }
 
-/* --- another number of ranks --- */
+/* --- a different number of ranks --- */
 
 /* c->world is replaced by the first n ranks; the others stay out. */
 static void restore_on_fewer(struct mpi_test *t, struct cell *c, int n)
@@ -360,7 +360,7 @@ MPI_CASE(more_ranks_are_refused_and_nothing_is_touched)
 
 /* --- several sets --- */
 
-/* Cuts the ranks into sets anew. color: of this rank's group. */
+/* Cuts the ranks into new sets. color: of this rank's group. */
 static void cut_anew(struct cell *c, int color)
 {
     struct mpi_test *t = c->t;
@@ -398,7 +398,7 @@ MPI_CASE(sets_are_rebuilt_side_by_side_and_refused_together)
     cell_free_all(&c);
 }
 
-/* All ranks but one share a node: two have each other, the rest nobody. */
+/* All ranks except one share a node: two have each other, the rest have no partner. */
 MPI_CASE(sets_of_several_schemes_are_intact_too)
 {
     struct cell c;
@@ -415,7 +415,7 @@ MPI_CASE(sets_of_several_schemes_are_intact_too)
 }
 
 /* A node that was away has its part of a dataset that was fetched once more since, and
- * cut into other sets: each rank has all of its files, but they protect nobody. */
+ * cut into other sets: each rank has all of its files, but they protect no rank. */
 MPI_CASE(ranks_that_remember_other_sets_are_not_intact)
 {
     struct cell c;

@@ -178,7 +178,7 @@ static void fill_giant(int *group_of, int n, uint32_t *random)
         group_of[r] = below(random, 4) ? n : (int)below(random, n);
 }
 
-/* Groups of one, in random order, but for the ranks of one block. */
+/* Groups of one, in random order, except the ranks of one block. */
 static void fill_singles(int *group_of, int n, uint32_t *random)
 {
     int from = (int)below(random, n), to = from + (int)below(random, n);
@@ -289,7 +289,7 @@ MPI_CASE(counts_of_the_manual)
         { 17, 1, 8, 2 },     /* 9+8 */
         { 18, 2, 8, 2 },     /* two ranks on each of 9 nodes: 9+9 */
         { 34, 2, 8, 4 },     /* of 17 nodes: 9+9+8+8 */
-        { 4, 4, 8, 4 },      /* one node: everybody alone */
+        { 4, 4, 8, 4 },      /* one node: every rank alone */
         { 8, 1, 1, 8 },      /* the same by wish */
         { 1, 1, 8, 1 },      /* a job of one */
         { 255, 1, 255, 1 },  /* the most a set can have */

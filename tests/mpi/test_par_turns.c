@@ -19,8 +19,8 @@ struct scene {
     struct counts *n;
     int width;
     int movers; /* ranks that have work */
-    int holder; /* rank that works until all others have ended; -1: nobody */
-    int fails;  /* rank that fails; -1: nobody */
+    int holder; /* rank that works until all others have ended; -1: none */
+    int fails;  /* rank that fails; -1: none */
 };
 
 static void open_scene(struct mpi_test *t, struct scene *s)
@@ -38,7 +38,7 @@ static void close_scene(struct scene *s)
     MPI_Win_free(&s->win);
 }
 
-/* 1 if nobody may be waiting for a place that is free. */
+/* 1 if no rank may be waiting for a place that is free. */
 static int is_full(const struct scene *s)
 {
     return s->n->inside == s->width || s->n->begun == s->movers;
@@ -111,8 +111,8 @@ static int all_of(const struct mpi_test *t)
     return (1 << t->comm.size) - 1;
 }
 
-/* Each stays until it has seen all places taken, or nobody is left to take one. */
-MPI_CASE(as_many_as_allowed_work_at_once_whoever_has_work)
+/* Each stays until it has seen all places taken, or no rank is left to take one. */
+MPI_CASE(as_many_as_allowed_work_at_once)
 {
     struct scene s;
     open_scene(t, &s);
@@ -126,7 +126,7 @@ MPI_CASE(as_many_as_allowed_work_at_once_whoever_has_work)
 }
 
 /* One rank works until all others have ended: they share the places that are left. */
-MPI_CASE(one_that_takes_long_holds_up_nobody)
+MPI_CASE(one_that_takes_long_delays_no_other)
 {
     struct scene s;
     open_scene(t, &s);
@@ -138,7 +138,7 @@ MPI_CASE(one_that_takes_long_holds_up_nobody)
     close_scene(&s);
 }
 
-MPI_CASE(nobody_begins_after_a_failure_and_all_hear_of_it)
+MPI_CASE(no_rank_begins_after_a_failure_and_all_hear_of_it)
 {
     struct scene s;
     open_scene(t, &s);
@@ -179,8 +179,8 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(as_many_as_allowed_work_at_once_whoever_has_work),
-                  RUN(one_that_takes_long_holds_up_nobody),
-                  RUN(nobody_begins_after_a_failure_and_all_hear_of_it),
+        MPI_CASES(RUN(as_many_as_allowed_work_at_once),
+                  RUN(one_that_takes_long_delays_no_other),
+                  RUN(no_rank_begins_after_a_failure_and_all_hear_of_it),
                   RUN(turns_can_follow_each_other)));
 }

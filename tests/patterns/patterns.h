@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What patterns.c and strings.cpp share. */
+/* Shared parts of patterns.c and strings.cpp. */
 #ifndef SCR_TEST_PATTERNS_H
 #define SCR_TEST_PATTERNS_H
 

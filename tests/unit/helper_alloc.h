@@ -7,9 +7,9 @@
  *         test_alloc_arm(n);
  *         … the operation …
  *         int failed = test_alloc_off();
- *         … it said so if failed, nothing leaked if test_alloc_live() == before …
- *         if (!failed) break;                     // it makes only n allocations
- *     }
+ *         … it returned an error if failed, nothing leaked if test_alloc_live() ==
+ *         before … if (!failed) break;                     // it makes only n
+ *         allocations }
  *
  * Without TEST_ALLOC the allocator belongs to a sanitizer or is not that of glibc, and
  * there is nothing of this. */

@@ -19,7 +19,7 @@
  *
  * With TEST_FOREVER and TEST_ANY the state left behind is that of a crash at call n:
  * nothing works any more, clean-up included. With EINTR and TEST_ONCE the operation
- * must not notice. Threads may make the calls, each of which has a number of its own;
+ * must not notice. Threads may make the calls, each with its own number;
  * one of them arms. After fork each process has its own counters.
  */
 #ifndef SCR_TEST_HELPER_FAULT_H

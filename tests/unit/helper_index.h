@@ -21,7 +21,7 @@ static inline int test_index_take(const scr_hash *h, struct scr_index *index,
     return rc;
 }
 
-/* What its file would hold; NULL: out of memory. */
+/* The content of its file; NULL: out of memory. */
 static inline scr_hash *test_index_tree(const struct scr_index *index)
 {
     struct scr_str s = SCR_STR_INIT;

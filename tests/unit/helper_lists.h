@@ -36,7 +36,7 @@ static inline int test_list_is_empty(const struct scr_rank2file *l)
     return l->n == 0 && l->ranks == 0 && l->of == NULL && !l->lost;
 }
 
-/* What unpacking these bytes into l gives, from a block of just their size. */
+/* The result of unpacking these bytes into l, from a block of just their size. */
 static inline int test_take_list(const void *bytes, size_t n, struct scr_rank2file *l,
                                  struct scr_err *err)
 {

@@ -55,7 +55,7 @@ static inline int test_maps_equal(const scr_filemap *a, const scr_filemap *b)
     return equal;
 }
 
-/* What unpacking this tree into map gives, from a block of just its size. */
+/* The result of unpacking this tree into map, from a block of just its size. */
 static inline int test_take_tree(const scr_hash *h, scr_filemap *map,
                                  struct scr_err *err)
 {

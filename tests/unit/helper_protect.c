@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "red/serial.h"
 
-/* What is known of a member while it is encoded. */
+/* The data of a member while it is encoded. */
 struct work {
     struct scr_current *current;
     struct scr_member_file *files;

@@ -15,7 +15,7 @@ struct test_protect_part {
 };
 
 struct test_protect_set {
-    enum scr_scheme scheme; /* weakened to what n carries */
+    enum scr_scheme scheme; /* reduced to what n carries */
     int k;                  /* failures */
     int dset_id, world_size;
     int n;                       /* members */

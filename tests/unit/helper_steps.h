@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What finding the items of a table, or the keys of a hash, costs. */
+/* The cost of finding the items of a table, or the keys of a hash. */
 #ifndef SCR_TEST_HELPER_STEPS_H
 #define SCR_TEST_HELPER_STEPS_H
 

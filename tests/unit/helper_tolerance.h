@@ -6,7 +6,7 @@
 
 #include "red/geom.h"
 
-/* 1 if a set of n members under (scheme, k), as weakened, can be made whole when member
+/* 1 if a set of n members under (scheme, k), as reduced, can be made whole when member
  * i still has have[i] (SCR_HAVE_*).
  *
  * Row r is a codeword with parities on k members, and no more than k of its symbols may

@@ -222,7 +222,7 @@ static void a_value_is_one_or_none(void **state)
     scr_str_free(&s);
 }
 
-/* --- bytes that nobody vouches for --- */
+/* --- untrusted bytes --- */
 
 typedef void taker(struct scr_cursor *c);
 
@@ -307,7 +307,7 @@ static void every_truncation_is_refused(void **state)
     scr_str_free(&s);
 }
 
-static void what_is_left_over_is_refused_if_all_is_to_be_read(void **state)
+static void bytes_left_over_are_refused_if_all_must_be_read(void **state)
 {
     (void)state;
     struct scr_err err = SCR_ERR_INIT;
@@ -383,9 +383,9 @@ static int is_twice(const struct scr_str *s)
     return strstr(err.text, "given twice") != NULL;
 }
 
-/* Any byte may be any other: skipping takes what a tree takes, and besides only keys
- * given twice. */
-static void every_changed_byte_is_judged_as_by_a_tree(void **state)
+/* Any byte may be any other: skipping takes what a tree takes, and in addition only
+ * keys given twice. */
+static void every_changed_byte_is_read_as_by_a_tree(void **state)
 {
     (void)state;
     struct scr_str s = example();
@@ -514,10 +514,10 @@ int main(void)
         cmocka_unit_test(what_was_written_is_read),
         cmocka_unit_test(a_value_is_one_or_none),
         cmocka_unit_test(every_truncation_is_refused),
-        cmocka_unit_test(what_is_left_over_is_refused_if_all_is_to_be_read),
+        cmocka_unit_test(bytes_left_over_are_refused_if_all_must_be_read),
         cmocka_unit_test(no_more_elements_are_believed_than_there_are_bytes),
         cmocka_unit_test(keys_lie_no_deeper_than_a_tree_takes),
-        cmocka_unit_test(every_changed_byte_is_judged_as_by_a_tree),
+        cmocka_unit_test(every_changed_byte_is_read_as_by_a_tree),
         cmocka_unit_test(a_key_given_twice_is_no_hash),
         cmocka_unit_test(the_first_reason_counts),
         cmocka_unit_test(a_hash_that_is_not_whole_is_not_written),

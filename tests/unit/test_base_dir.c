@@ -300,7 +300,7 @@ static void remove_takes_the_tree_and_nothing_behind_links(void **state)
         assert_int_equal(scr_dir_remove(&scr_sys_posix, never[i], NULL), SCR_E_ARG);
 }
 
-static void remove_goes_on_after_an_error(void **state)
+static void remove_continues_after_an_error(void **state)
 {
     (void)state;
     plant("rm-err");
@@ -345,7 +345,7 @@ static void prune_takes_empty_parents_up_to_stop(void **state)
     assert_false(exists(test_path("prune/a/b")));
     assert_true(exists(test_path("prune/a/f")));
     assert_int_equal(unlink(test_path("prune/a/f")), 0);
-    /* what somebody else removed already does not stop it */
+    /* a file that another process removed already does not stop it */
     assert_int_equal(scr_dir_prune(&scr_sys_posix, test_path("prune/a/b/c"), top, NULL),
                      SCR_OK);
     assert_false(exists(test_path("prune/a")));
@@ -380,7 +380,7 @@ int main(void)
         cmocka_unit_test(lists_are_sorted_by_bytes),
         cmocka_unit_test(a_list_is_whole_or_an_error),
         cmocka_unit_test(remove_takes_the_tree_and_nothing_behind_links),
-        cmocka_unit_test(remove_goes_on_after_an_error),
+        cmocka_unit_test(remove_continues_after_an_error),
         cmocka_unit_test(remove_fails_with_every_call_it_makes),
         cmocka_unit_test(prune_takes_empty_parents_up_to_stop),
     };

@@ -90,7 +90,7 @@ static void codes_have_meanings(void **state)
     assert_string_equal(scr_err_meaning(-1), "unknown error");
 }
 
-/* What log prints, into a buffer of the caller. */
+/* The output of log, into a buffer of the caller. */
 static const char *logged(const struct scr_log *spec, int level, const char *text)
 {
     static char buf[8192];

@@ -78,7 +78,7 @@ static void check_good(const struct test_golden *g, void *arg)
     scr_hash_delete(h);
 }
 
-/* What is refused leaves an empty hash empty and a full one as it was. */
+/* A refused file leaves an empty hash empty and a full one unchanged. */
 static void check_bad(const struct test_golden *g, void *arg)
 {
     (void)arg;
@@ -121,8 +121,8 @@ static void files_others_write_are_read(void **state)
     scr_hash_delete(want);
 }
 
-/* The CRC covers everything before it and its flag cannot be cleared unseen. Nor is
- * it taken for another version. */
+/* The CRC covers everything before it and its flag cannot be cleared unseen. It is not
+ * taken for another version either. */
 static void no_changed_byte_goes_unseen(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void no_missing_byte_goes_unseen(void **state)
     }
 }
 
-/* A redundancy file goes on after its header. */
+/* A redundancy file continues after its header. */
 static void bytes_after_the_hash_are_the_callers(void **state)
 {
     (void)state;
@@ -236,7 +236,7 @@ static void write_and_read(void **state)
     scr_hash_delete(h);
 }
 
-static void absent_and_damaged_files_are_told_apart(void **state)
+static void absent_and_damaged_files_are_distinguished(void **state)
 {
     (void)state;
     struct scr_err err = SCR_ERR_INIT;
@@ -439,7 +439,7 @@ int main(void)
         cmocka_unit_test(decode_merges),
         cmocka_unit_test(lost_or_too_deep_is_not_encoded),
         cmocka_unit_test(write_and_read),
-        cmocka_unit_test(absent_and_damaged_files_are_told_apart),
+        cmocka_unit_test(absent_and_damaged_files_are_distinguished),
         cmocka_unit_test(failing_write_keeps_the_old_file),
         cmocka_unit_test(failing_read_changes_nothing),
         cmocka_unit_test(update_reads_edits_and_replaces),

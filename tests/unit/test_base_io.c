@@ -26,7 +26,7 @@ static void assert_file(const char *path, const char *want)
     free(got);
 }
 
-/* Files in a directory of the test, which tells of temporaries left. */
+/* Files in a directory of the test, which reports temporary files left. */
 static size_t entries(const char *dir)
 {
     char **names;
@@ -233,7 +233,7 @@ static void load_fails_with_every_call_it_makes(void **state)
             free(buf);
             break;
         }
-        /* the close of a file only read is nobody's concern */
+        /* the close of a file only read does not matter */
         assert_true(rc == SCR_E_IO || test_fault_count(TEST_CLOSE) == 1);
         assert_true((rc == SCR_OK) == (buf != NULL));
         free(buf);
@@ -339,7 +339,7 @@ static void a_crash_at_any_call_leaves_old_or_new(void **state)
         assert_true(strcmp(got, old_text) == 0 || strcmp(got, new_text) == 0);
         free(got);
 
-        /* and the next one works, whatever temporary lies there */
+        /* and the next one works, with any temporary file there */
         assert_int_equal(scr_file_replace(&scr_sys_posix, path, "next", 4,
                                           (struct scr_replace){ 0600, SCR_DURABLE },
                                           NULL),
@@ -412,7 +412,7 @@ static void replace_does_not_write_through_links(void **state)
     struct stat st;
     test_put(victim, old_text, strlen(old_text));
     assert_int_equal(symlink(victim, path), 0);
-    /* somebody guessed the temporary's name */
+    /* another process guessed the temporary's name */
     assert_int_equal(
         symlink(victim, test_path("links/.state.%ld.0.tmp", (long)getpid())), 0);
     assert_int_equal(scr_file_replace(&scr_sys_posix, path, new_text, strlen(new_text),

@@ -107,7 +107,7 @@ static void another_user_of_the_group_takes_the_same_lock(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip(); /* nobody else can be asked for it */
+        skip(); /* no other process can be asked for it */
     const char *path = test_path("group/shared.lock");
     struct scr_lock lock = SCR_LOCK_INIT;
     mode_t old = umask(002);
@@ -314,7 +314,7 @@ static void a_hostile_line_in_the_lock_file_stays_one_line(void **state)
     end_holder(holder);
 }
 
-static void a_look_finds_the_holder_and_is_in_nobodys_way(void **state)
+static void a_look_finds_the_holder_and_blocks_no_process(void **state)
 {
     (void)state;
     const char *path = test_path("look.lock");
@@ -375,8 +375,8 @@ static void a_sign_of_life_is_seen_and_a_lock_that_is_gone_noticed(void **state)
     scr_lock_release(&scr_sys_posix, &lock);
 }
 
-/* A look never says that there is nobody because it could not look. */
-static void a_look_that_fails_says_so(void **state)
+/* A check that failed never reports that there is no holder. */
+static void a_look_that_fails_is_an_error(void **state)
 {
     (void)state;
     const char *path = test_path("blind.lock");
@@ -413,8 +413,8 @@ static void shared_ones_exclude_only_exclusive_ones(void **state)
     assert_int_equal(test_fault_open_fds(), 0);
 }
 
-/* Three keys, of which two sign on the same line. */
-static void each_key_of_a_file_has_a_lock_of_its_own(void **state)
+/* Three keys; two of them sign on the same line. */
+static void each_key_of_a_file_has_its_own_lock(void **state)
 {
     (void)state;
     const char *path = test_path("keys.lock");
@@ -464,12 +464,12 @@ int main(void)
         cmocka_unit_test(a_failing_call_costs_the_hint_or_the_lock),
         cmocka_unit_test(a_file_system_without_locks_is_named_at_once),
         cmocka_unit_test(a_hostile_line_in_the_lock_file_stays_one_line),
-        cmocka_unit_test(a_look_finds_the_holder_and_is_in_nobodys_way),
+        cmocka_unit_test(a_look_finds_the_holder_and_blocks_no_process),
         cmocka_unit_test(a_holder_on_another_host_has_no_pid_here),
         cmocka_unit_test(a_sign_of_life_is_seen_and_a_lock_that_is_gone_noticed),
-        cmocka_unit_test(a_look_that_fails_says_so),
+        cmocka_unit_test(a_look_that_fails_is_an_error),
         cmocka_unit_test(shared_ones_exclude_only_exclusive_ones),
-        cmocka_unit_test(each_key_of_a_file_has_a_lock_of_its_own),
+        cmocka_unit_test(each_key_of_a_file_has_its_own_lock),
         cmocka_unit_test(keys_of_texts_are_the_same_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is left of memory, on texts as kernels give them, and of room for files. */
+/* Free memory, from texts as kernels give them, and free room for files. */
 #include "helper_fault.h"
 #include "helper_tmp.h"
 
@@ -59,7 +59,7 @@ static void without_groups_what_is_available_counts(void **state)
     assert_int_equal(left(), 8000 * MIB);
 }
 
-static void a_kernel_that_tells_nothing_sets_no_bound(void **state)
+static void a_kernel_that_reports_nothing_sets_no_bound(void **state)
 {
     (void)state;
     test_tmp_remove();
@@ -70,7 +70,7 @@ static void a_kernel_that_tells_nothing_sets_no_bound(void **state)
     assert_true(left() == UINT64_MAX);
 }
 
-/* The limit of the job binds, though the step below it has none of its own; pages of
+/* The limit of the job binds, though the step below it has none; pages of
  * files can be dropped. */
 static void a_limit_of_version_2_counts_wherever_it_is_set(void **state)
 {
@@ -90,7 +90,7 @@ static void a_limit_of_version_2_counts_wherever_it_is_set(void **state)
     assert_int_equal(left(), 1536 * MIB);
 }
 
-static void a_limit_of_version_1_counts_likewise(void **state)
+static void a_limit_of_version_1_counts_too(void **state)
 {
     fresh(state);
     put("proc/self/cgroup", "9:cpu,cpuacct:/other\n"
@@ -208,7 +208,7 @@ static void memory_keeps_a_quarter_for_the_program(void **state)
     assert_int_equal(room(RAMFS_MAGIC, 0, 0), 3000 * 1024);
 }
 
-static void what_does_not_tell_has_room(void **state)
+static void a_file_system_that_reports_nothing_has_room(void **state)
 {
     struct scr_memory_at at = here();
     (void)state;
@@ -219,16 +219,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_groups_what_is_available_counts),
-        cmocka_unit_test(a_kernel_that_tells_nothing_sets_no_bound),
+        cmocka_unit_test(a_kernel_that_reports_nothing_sets_no_bound),
         cmocka_unit_test(a_limit_of_version_2_counts_wherever_it_is_set),
-        cmocka_unit_test(a_limit_of_version_1_counts_likewise),
+        cmocka_unit_test(a_limit_of_version_1_counts_too),
         cmocka_unit_test(a_container_shows_its_limit_at_the_top),
         cmocka_unit_test(nothing_is_left_where_more_is_used_than_the_limit),
         cmocka_unit_test(texts_that_are_none_set_no_bound),
         cmocka_unit_test(every_failing_call_is_survived),
         cmocka_unit_test(a_disk_has_what_is_free),
         cmocka_unit_test(memory_keeps_a_quarter_for_the_program),
-        cmocka_unit_test(what_does_not_tell_has_room),
+        cmocka_unit_test(a_file_system_that_reports_nothing_has_room),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -26,8 +26,8 @@ static void pages_are_zeros(void **state)
     scr_pages_free(NULL);
 }
 
-/* In a process of its own, which has memory that was freed, and then takes all mappings
- * that a process may have, each beside one of another kind. */
+/* In its own process, which has freed memory, and then takes all mappings that a
+ * process may have, each next to one of another kind. */
 static int use_without_mappings(void)
 {
     enum { N = 5 * 1024 * 1024, ROOM = 3 * N, MOST = 10000000 };

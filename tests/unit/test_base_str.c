@@ -64,7 +64,7 @@ static void memory_helpers_check_the_product(void **state)
     assert_null(scr_reallocarray(q, SIZE_MAX / 2, 3));
     q[15] = 1; /* still ours */
     free(q);
-    /* through a variable, so that the compiler does not judge the call by its size */
+    /* through a variable, so that the compiler does not warn of its size */
     volatile size_t huge = SIZE_MAX / 2;
     assert_null(scr_calloc(huge, 3));
     assert_null(scr_strdup(NULL));

@@ -79,7 +79,7 @@ static void texts_are_copies(void **state)
     scr_arena_free(&a);
 }
 
-/* Nobody has so much. */
+/* No machine has so much. */
 static void what_cannot_be_had_is_lost_for_ever(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void any_of_many_is_removed(void **state)
     }
 }
 
-/* Adds, finds and removals in no order, beside an array that says what must be there.
+/* Adds, finds and removals in no order, compared with an array of the expected items.
  */
 static void a_table_does_what_an_array_would(void **state)
 {
@@ -322,7 +322,7 @@ static void a_table_does_what_an_array_would(void **state)
     scr_table_fini(&t);
 }
 
-static void clearing_frees_and_begins_anew(void **state)
+static void clearing_frees_and_starts_again(void **state)
 {
     (void)state;
     struct scr_table t = with_many(50);
@@ -345,7 +345,7 @@ static void many_items_are_found_in_few_steps(void **state)
     assert_int_equal(t.n, N);
     size_t longest, buckets = t.items.index->mask + 1;
     assert_true(buckets >= N && buckets < 4 * N);
-    /* nobody can prepare names that fall together */
+    /* prepared names cannot fall together */
     assert_true(t.items.index->seed != 0);
     /* 1.5 each where names fall at random */
     assert_true(test_steps(&t.items, &longest) < 3 * N);
@@ -365,7 +365,7 @@ static void many_items_are_found_in_few_steps(void **state)
 
 #ifdef TEST_ALLOC
 
-/* What could be added is there; what could not is missing, and the table says so. */
+/* Added items exist; failed ones are missing, and the table reports it. */
 static void every_allocation_fails_once(void **state)
 {
     (void)state;
@@ -403,7 +403,7 @@ static void every_allocation_fails_once(void **state)
     }
 }
 
-static void an_arena_without_memory_says_so(void **state)
+static void an_arena_without_memory_reports_it(void **state)
 {
     (void)state;
     int failed = 1;
@@ -434,7 +434,7 @@ static void every_allocation_fails_once(void **state)
     skip();
 }
 
-static void an_arena_without_memory_says_so(void **state)
+static void an_arena_without_memory_reports_it(void **state)
 {
     (void)state;
     skip();
@@ -456,10 +456,10 @@ int main(void)
         cmocka_unit_test(the_first_a_middle_and_the_last_are_removed),
         cmocka_unit_test(any_of_many_is_removed),
         cmocka_unit_test(a_table_does_what_an_array_would),
-        cmocka_unit_test(clearing_frees_and_begins_anew),
+        cmocka_unit_test(clearing_frees_and_starts_again),
         cmocka_unit_test(many_items_are_found_in_few_steps),
         cmocka_unit_test(every_allocation_fails_once),
-        cmocka_unit_test(an_arena_without_memory_says_so),
+        cmocka_unit_test(an_arena_without_memory_reports_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

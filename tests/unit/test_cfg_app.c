@@ -21,7 +21,7 @@ static void query(struct test_cfg *t, const char *text, const char *value)
     free(reply);
 }
 
-/* One of several values is nobody's to choose. */
+/* None of several values is chosen. */
 static void query_several(struct test_cfg *t, const char *text, const char *why)
 {
     char *reply;
@@ -40,7 +40,7 @@ static void test_set_and_query(void **state)
     query(&t, "SCR_FLUSH", "5");
     set(&t, "SCR_FLUSH=6");
     query(&t, "scr_flush", "6");
-    query(&t, "SCR_GROUP", NULL); /* its default is nobody's setting */
+    query(&t, "SCR_GROUP", NULL); /* its default is no setting */
     query(&t, "SCR_USER_NAME", NULL);
     query(&t, "SCR_CURRENT", NULL);
     query(&t, "SCR_NO_SUCH_THING", NULL);
@@ -183,7 +183,7 @@ static void test_what_is_a_query(void **state)
 
 /* --- app.conf --- */
 
-/* What the application set reaches the commands through the file, whatever it contains.
+/* Settings of the application reach the commands through the file, with any content.
  */
 static void test_settings_reach_the_commands(void **state)
 {

@@ -114,7 +114,8 @@ static void test_lines_are_ignored_unless_asked_for(void **state)
     finish(&t, &d);
 }
 
-/* What sets can have is for the job to find out: only numbers that none has are errors.
+/* The job finds out what its sets can have: only numbers that no set can have are
+ * errors.
  */
 static void test_limits_of_sets(void **state)
 {

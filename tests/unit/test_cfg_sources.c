@@ -472,7 +472,7 @@ static void test_unknown_names_are_warned_about_once(void **state)
 }
 
 /* Names and values of SCR 3.x: nothing is refused, and each has its line. */
-static void test_what_has_no_effect_is_told(void **state)
+static void test_what_has_no_effect_is_reported(void **state)
 {
     (void)state;
     struct test_cfg t;
@@ -587,7 +587,7 @@ static void test_each_failing_call_is_reported(void **state)
             test_cfg_close(&t);
             break;
         }
-        /* The close of a file that was only read tells nothing about its bytes. */
+        /* The close of a file that was only read says nothing about its bytes. */
         if (rc != SCR_OK)
             assert_contains(t.err.text, "conf");
         else
@@ -619,7 +619,7 @@ static void check_warning(const char *text, const char *what, const char *line)
     const char *path = test_cfg_file("prefix/.scrconf", text);
     test_cfg_open(&t, NULL);
     assert_int_equal(test_cfg_load(&t), SCR_OK);
-    assert_int_equal(test_cfg_load(&t), SCR_OK); /* told once all the same */
+    assert_int_equal(test_cfg_load(&t), SCR_OK); /* still reported once */
     const char *log = test_cfg_log(&t);
     assert_contains(log, what);
     assert_contains(log, path);
@@ -628,7 +628,7 @@ static void check_warning(const char *text, const char *what, const char *line)
     test_cfg_close(&t);
 }
 
-static void test_what_is_given_twice_in_a_file_is_told(void **state)
+static void test_what_is_given_twice_in_a_file_is_reported(void **state)
 {
     (void)state;
     struct test_cfg t;
@@ -695,12 +695,12 @@ int main(void)
         cmocka_unit_test(test_directory_in_place_of_a_file),
         cmocka_unit_test(test_settings_that_come_too_late),
         cmocka_unit_test(test_unknown_names_are_warned_about_once),
-        cmocka_unit_test(test_what_has_no_effect_is_told),
+        cmocka_unit_test(test_what_has_no_effect_is_reported),
         cmocka_unit_test(test_pack_gives_the_same_values_elsewhere),
         cmocka_unit_test(test_unpack_refuses_what_pack_did_not_make),
         cmocka_unit_test(test_each_failing_call_is_reported),
         cmocka_unit_test(test_unreadable_file_is_an_error),
-        cmocka_unit_test(test_what_is_given_twice_in_a_file_is_told),
+        cmocka_unit_test(test_what_is_given_twice_in_a_file_is_reported),
         cmocka_unit_test(test_a_byte_order_mark_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, test_cfg_teardown);

@@ -409,7 +409,7 @@ static void merging_adds_what_is_missing(void **state)
     assert_true(test_maps_same(map, whole));
     scr_filemap_delete(less);
     scr_filemap_delete(map);
-    map = scr_filemap_dup(whole); /* with all of its own */
+    map = scr_filemap_dup(whole); /* with all its own */
     assert_true(test_maps_same(map, whole));
     scr_filemap_delete(whole);
     assert_sound(map);
@@ -479,7 +479,7 @@ static void an_entry_without_files_is_no_unknown_one(void **state)
         from->expected = more;
         assert_int_equal(scr_entry_merge(e, from), SCR_OK);
         assert_int_equal(e->expected, cases[i][2]);
-        e->expected = has; /* who adopts keeps what it has */
+        e->expected = has; /* the destination keeps what it has */
         assert_int_equal(scr_entry_adopt(e, from, &changed), SCR_OK);
         assert_int_equal(e->expected, has < 0 ? more : has);
         assert_int_equal(changed, has < 0 && more >= 0);
@@ -488,7 +488,7 @@ static void an_entry_without_files_is_no_unknown_one(void **state)
     }
 }
 
-/* Descriptors are hashes: a value of each is ambiguous for whoever reads it. */
+/* Descriptors are hashes: a value of each is ambiguous for readers. */
 static void descriptors_that_differ_are_ambiguous_after_merging(void **state)
 {
     (void)state;
@@ -530,8 +530,8 @@ static void entries_are_copied_alone(void **state)
     scr_filemap_delete(one);
 }
 
-/* What is there stays, whole; files are not looked at. */
-static void an_entry_adopts_what_it_lacks(void **state)
+/* Existing entries stay, whole; files are not looked at. */
+static void an_entry_takes_what_it_lacks(void **state)
 {
     (void)state;
     int changed = 0;
@@ -564,7 +564,7 @@ static void an_entry_adopts_what_it_lacks(void **state)
     scr_hash_delete(h);
 }
 
-/* What a file was found to have goes to whom it is told, and stays. */
+/* The bytes found of a file go to the rank that gets its entry, and stay. */
 static void what_was_found_travels(void **state)
 {
     (void)state;
@@ -671,7 +671,7 @@ static scr_filemap *rich(void)
     return map;
 }
 
-/* As scr_filemap(5) says it lies on disk. */
+/* The layout on disk of scr_filemap(5). */
 static void packed_it_is_the_hash_of_the_manual(void **state)
 {
     (void)state;
@@ -997,7 +997,7 @@ static void every_changed_byte_is_survived(void **state)
 /* Packs a tree in which one element is there twice: whole both times, or once with the
  * first of its elements and once with the others. */
 struct twice {
-    size_t which;    /* of all, a level before what lies below it */
+    size_t which;    /* of all, a level before those below it */
     size_t counted;  /* so far */
     int split, done; /* done: which was one of them … */
     int is_value;    /* … and the value of a field of meta data */
@@ -1183,7 +1183,7 @@ static void an_empty_file_is_an_empty_map(void **state)
     scr_filemap_delete(got);
 }
 
-/* A map that lost an entry for want of memory must not be taken for all there is. */
+/* A map that lost an entry because of missing memory must not be taken for complete. */
 static void a_map_that_is_not_whole_is_not_written(void **state)
 {
     (void)state;
@@ -1213,7 +1213,7 @@ static void a_map_that_is_not_whole_is_not_written(void **state)
         assert_null(scr_filemap_dup(lost[i]));
         assert_null(scr_filemap_extract_rank(lost[i], 28));
         scr_filemap *map = example();
-        struct scr_str more = test_packed(map); /* what is read does not mend it */
+        struct scr_str more = test_packed(map); /* reading does not repair it */
         (void)scr_filemap_unpack(more.p, more.len, lost[i], NULL);
         assert_false(scr_filemap_ok(lost[i]));
         scr_str_free(&more);
@@ -1444,7 +1444,7 @@ int main(void)
         cmocka_unit_test(an_entry_without_files_is_no_unknown_one),
         cmocka_unit_test(descriptors_that_differ_are_ambiguous_after_merging),
         cmocka_unit_test(entries_are_copied_alone),
-        cmocka_unit_test(an_entry_adopts_what_it_lacks),
+        cmocka_unit_test(an_entry_takes_what_it_lacks),
         cmocka_unit_test(what_was_found_travels),
         cmocka_unit_test(files_get_other_names),
         cmocka_unit_test(packed_it_is_the_hash_of_the_manual),

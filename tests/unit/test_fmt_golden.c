@@ -30,7 +30,7 @@ static int untouched(const void *p, size_t n)
     return 1;
 }
 
-/* What is read is written: as the same hash, in an order of its own. */
+/* Data read are written as the same hash, in their own order. */
 static int decode_filemap(scr_hash *h, struct scr_err *err)
 {
     scr_filemap *map = scr_filemap_new();
@@ -132,7 +132,7 @@ static int decode_transfer(scr_hash *h, struct scr_err *err)
 static const struct format {
     const char *name;
     int (*decode)(scr_hash *h, struct scr_err *err);
-    int own_order; /* what decode leaves is as it is written, in an order of its own */
+    int own_order; /* the result of decode is as it is written, in its own order */
 } formats[] = {
     { "filemap", decode_filemap, 0 }, { "index", decode_index, 1 },
     { "summary", decode_summary, 0 }, { "rank2file", decode_rank2file, 0 },
@@ -234,7 +234,7 @@ static void bad_files(void **state)
 /* --- the examples of the manual pages --- */
 
 /* The bytes of one line "    <offset>  <hex bytes>  |…|" appended to bytes; 1 if line
- * is one. An offset of 0 starts anew. */
+ * is one. An offset of 0 starts again. */
 static int take_dump_line(const char *line, unsigned char *bytes, size_t *n)
 {
     unsigned offset, byte;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The index of datasets: what is added, found, marked, forgotten. */
+/* The index of datasets: entries added, found, marked, removed. */
 #include "helper_index.h"
 #include "helper_tmp.h"
 
@@ -111,7 +111,7 @@ static void newest_falls_back(void **state)
     scr_index_clear_failed(&index, 3);
     assert_int_equal(scr_index_newest(&index, 0), 3);
     scr_index_mark_failed(&index, 3, 0);
-    add(&index, 3, "ckpt.3", 1, 1); /* written anew, so good again */
+    add(&index, 3, "ckpt.3", 1, 1); /* written again, so good again */
     assert_int_equal(scr_index_newest(&index, 0), 3);
     scr_index_fini(&index);
 }
@@ -314,7 +314,7 @@ static void what_is_newer_is_dropped(void **state)
     scr_index_fini(&index);
 }
 
-/* Version 1 kept files and summary in a directory of their own below the prefix. */
+/* Version 1 kept files and summary in a separate directory below the prefix. */
 static void version_1_keeps_its_directory(void **state)
 {
     (void)state;

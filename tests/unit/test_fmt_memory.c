@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Want of memory: each allocation of an operation fails in turn. The operation then
  * reports it or leaves a hash that cannot be written, never one that looks whole and is
- * not; what it was given is intact where its header says so, and nothing leaks. */
+ * not; its input is intact where its header promises that, and nothing leaks. */
 #include "helper_alloc.h"
 #include "helper_index.h"
 #include "helper_maps.h"
@@ -93,7 +93,7 @@ static int encode_decode(scr_hash *given)
     return ok;
 }
 
-/* What decode merges into given is there completely, or given cannot be written. */
+/* Data that decode merges into given are complete, or given cannot be written. */
 static int decode_into(scr_hash *given)
 {
     size_t n;
@@ -158,7 +158,7 @@ static void many_names(scr_filemap *map)
         snprintf(name, sizeof name, "/c/%d", i);
         scr_filemap_add_file(map, 6, 1, name);
     }
-    for (int i = 0; i < 4; i++) { /* texts that need blocks of their own */
+    for (int i = 0; i < 4; i++) { /* texts that need separate blocks */
         struct scr_str s = SCR_STR_INIT;
         for (int k = 0; k < 3000; k++)
             scr_str_append(&s, "x");
@@ -623,7 +623,7 @@ static int run_once(const struct operation *op, long n)
     test_alloc_arm(n);
     int ok = op->run != NULL ? op->run(given.hash) : op->run_map(given.map);
     int failed = test_alloc_off();
-    if (ok == failed) /* a whole result for want of memory, or none without */
+    if (ok == failed) /* a whole result without memory, or none with it */
         fail_msg("%s, allocation %ld: %s", op->name, n, ok ? "not noticed" : "failed");
     if (failed && op->keeps && !is_same(&given, &same))
         fail_msg("%s, allocation %ld: changed what it was given", op->name, n);

@@ -308,7 +308,7 @@ static void half_a_time_is_none(void **state)
     }
 }
 
-/* It may be this or that, or nothing at all: nobody goes by it. */
+/* It may have any value, or none: no code uses it. */
 static void ambiguous_fields_are_not_recorded(void **state)
 {
     (void)state;
@@ -398,7 +398,7 @@ static void a_field_given_twice_is_refused(void **state)
     }
 }
 
-/* Want of memory goes on to whoever takes what is not whole. */
+/* Missing memory is passed on to the copy of an incomplete one. */
 static void what_lost_a_text_is_not_written(void **state)
 {
     (void)state;
@@ -422,7 +422,7 @@ static void what_lost_a_text_is_not_written(void **state)
     scr_meta_delete(merged);
 }
 
-static void files_of_the_application_are_told_by_their_type(void **state)
+static void files_of_the_application_are_known_by_their_type(void **state)
 {
     (void)state;
     scr_meta *m = example();
@@ -525,7 +525,7 @@ static void copy_is_exact(void **state)
     assert_true(same(copy, want));
     scr_meta_copy(copy, copy);
     assert_true(same(copy, want));
-    scr_meta_delete(m); /* the copy has texts of its own */
+    scr_meta_delete(m); /* the copy has its own texts */
     assert_true(same(copy, want));
     scr_meta_copy(copy, NULL);
     scr_meta *none = scr_meta_new();
@@ -536,7 +536,7 @@ static void copy_is_exact(void **state)
     scr_meta_delete(none);
 }
 
-/* One field of a hash that is the example's but for that. */
+/* One field of a hash that otherwise is the example's. */
 static scr_meta *example_with(const char *key, const char *val)
 {
     scr_meta *m = whole_example();
@@ -756,7 +756,7 @@ int main(void)
         cmocka_unit_test(damaged_bytes_are_refused),
         cmocka_unit_test(a_field_given_twice_is_refused),
         cmocka_unit_test(what_lost_a_text_is_not_written),
-        cmocka_unit_test(files_of_the_application_are_told_by_their_type),
+        cmocka_unit_test(files_of_the_application_are_known_by_their_type),
         cmocka_unit_test(destinations_are_set_in_two_parts),
         cmocka_unit_test(mode_owner_and_times),
         cmocka_unit_test(one_field_of_a_stat_is_enough),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of the files of a dataset: what they hold, their bytes on disk and between
- * ranks, and bytes that nobody vouches for. */
+/* Lists of the files of a dataset: their entries, their bytes on disk and between
+ * ranks, and untrusted bytes. */
 #include "helper_golden.h"
 #include "helper_lists.h"
 #include "helper_tmp.h"
@@ -107,8 +107,8 @@ static void what_is_taken_counts(void **state)
     scr_rank2file_fini(&to);
 }
 
-/* Adding a file costs the same whatever is there: were it the number of those before,
- * this would take minutes. */
+/* Adding a file costs the same for any number of files: were it the number of those
+ * before, this would take minutes. */
 /* Bytes that are moved to make a place in an array. Linked with --wrap=memmove. */
 static size_t moved;
 void *__real_memmove(void *to, const void *from, size_t n);
@@ -435,8 +435,8 @@ static void what_is_sent_twice_of_a_rank_is_joined(void **state)
     scr_rank2file_fini(&got);
 }
 
-/* What comes from each rank is taken by itself: were all that is there looked at each
- * time, this would take minutes. */
+/* The list from each rank is added separately: were all files checked each time, this
+ * would take minutes. */
 static void parcels_of_many_ranks(void **state)
 {
     (void)state;

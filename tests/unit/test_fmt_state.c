@@ -79,7 +79,7 @@ static void halt_conditions(void **state)
     }
 }
 
-/* The end of the allocation is a reason of its own, and only if it comes first. */
+/* The end of the allocation is a separate reason, and only if it comes first. */
 static void halt_at_the_end_of_the_job(void **state)
 {
     (void)state;
@@ -280,8 +280,8 @@ static void transfer_files(void **state)
     scr_hash_delete(h);
 }
 
-/* Adding a file costs the same whatever is there: were it the number of those before,
- * this would take minutes. */
+/* Adding a file costs the same for any number of files: were it the number of those
+ * before, this would take minutes. */
 static void many_files(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose the files of a transfer file are, and how they end. */
+/* The owners of the files of a transfer file, and their results. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,7 +114,8 @@ static void another_attempt_replaces_what_is_listed(void **state)
     assert_int_equal(scr_transfer_add_rank(h, 9, &again, 6), SCR_OK);
     assert_int_equal(ended(h, 5, 77), SCR_E_MISSING);
     assert_int_equal(ended(h, 6, 78), -1);
-    assert_int_equal(scr_hash_size(scr_hash_get(h, "FILES")), 1); /* nobody's stays */
+    assert_int_equal(scr_hash_size(scr_hash_get(h, "FILES")), 1); /* a file without
+                                                                   * owner stays */
     scr_hash_delete(h);
 }
 

@@ -20,8 +20,8 @@ static unsigned rnd(unsigned below)
 static const enum scr_scheme all_schemes[] = { SCR_SCHEME_SINGLE, SCR_SCHEME_PARTNER,
                                                SCR_SCHEME_XOR, SCR_SCHEME_RS };
 
-/* Calls fn with every scheme, n and k up to the bounds, as asked for (before
- * weakening). */
+/* Calls fn with every scheme, n and k up to the bounds, as asked for (before a
+ * reduction). */
 static void for_all(int max_n, int max_k, void (*fn)(enum scr_scheme, int n, int k))
 {
     for (size_t s = 0; s < 4; s++)
@@ -91,7 +91,7 @@ static void check_placement(enum scr_scheme s, int n, int k)
     }
 }
 
-static void every_byte_lies_in_one_symbol(void **state)
+static void every_byte_is_in_one_symbol(void **state)
 {
     (void)state;
     for (int round = 0; round < 3; round++)
@@ -177,7 +177,7 @@ static void chunk_is_the_smallest_that_fits(void **state)
     }
 }
 
-static void what_a_set_cannot_carry_is_weakened(void **state)
+static void what_a_set_cannot_carry_is_reduced(void **state)
 {
     (void)state;
     const struct {
@@ -432,8 +432,8 @@ static void every_loss_within_tolerance_is_rebuilt(void **state)
     for_all(8, 4, check_losses);
 }
 
-/* The rule the tests go by, for whole members: no more than k of them, and of PARTNER
- * no more than k side by side. */
+/* The rule that the tests use, for whole members: no more than k of them, and of
+ * PARTNER no more than k side by side. */
 static void check_rule(enum scr_scheme s, int n, int k)
 {
     scr_geom_weaken(&s, &k, n);
@@ -499,12 +499,12 @@ static void sets_of_255_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte_lies_in_one_symbol),
+        cmocka_unit_test(every_byte_is_in_one_symbol),
         cmocka_unit_test(a_logical_file_is_cut_in_row_order),
         cmocka_unit_test(xor_is_laid_out_as_in_the_manual),
         cmocka_unit_test(partner_copies_to_the_right),
         cmocka_unit_test(chunk_is_the_smallest_that_fits),
-        cmocka_unit_test(what_a_set_cannot_carry_is_weakened),
+        cmocka_unit_test(what_a_set_cannot_carry_is_reduced),
         cmocka_unit_test(impossible_sets_are_refused),
         cmocka_unit_test(offsets_have_64_bits),
         cmocka_unit_test(encoding_gives_each_member_one_row),

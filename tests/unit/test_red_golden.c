@@ -15,7 +15,7 @@ static const struct scr_env env = { .sys = &scr_sys_posix };
 
 enum { N = 5, FILES = 3 };
 
-/* What tests/golden/generate.py makes its sets of. */
+/* The parameters of the sets of tests/golden/generate.py. */
 static const size_t sizes[N][FILES] = {
     { 40, 0, 3 }, { 1, 1, 1 }, { 0, 0, 0 }, { 17, 100, 5 }, { 64, 2, 2 }
 };

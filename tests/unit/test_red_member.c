@@ -375,7 +375,7 @@ static void expect_at(const char *path, off_t off, const char *text)
 
 static const uint64_t gib = 1ULL << 30;
 
-/* Two files of 13 and 7 GiB, chunks of 6 2/3 GiB: the second lies in row 3, far out. */
+/* Two files of 13 and 7 GiB, chunks of 6 2/3 GiB: the second is in row 3, far out. */
 static void offsets_past_4_gib(void **state)
 {
     (void)state;
@@ -467,7 +467,7 @@ static void every_failing_call_is_reported(void **state)
             int rc = whole_pass(&fault_env, &x, both[i], out, &err);
             int fired = test_fault_off();
             assert_int_equal(test_fault_open_fds(), 0);
-            /* A failed close of what was only read harms nobody, but is told. */
+            /* A failed close of a file only read does no harm, but is reported. */
             assert_int_equal(rc, fired ? SCR_E_IO : SCR_OK);
             assert_int_equal(err.code, rc);
             if (!fired)
@@ -478,7 +478,7 @@ static void every_failing_call_is_reported(void **state)
     clear(&x);
 }
 
-static void a_full_disk_is_told_apart(void **state)
+static void a_full_disk_is_distinguished(void **state)
 {
     (void)state;
     const uint64_t sizes[] = { 100 };
@@ -574,7 +574,7 @@ int main(void)
         cmocka_unit_test(offsets_past_4_gib),
         cmocka_unit_test(parity_past_4_gib),
         cmocka_unit_test(every_failing_call_is_reported),
-        cmocka_unit_test(a_full_disk_is_told_apart),
+        cmocka_unit_test(a_full_disk_is_distinguished),
         cmocka_unit_test(interrupted_and_short_calls_go_unnoticed),
         cmocka_unit_test(crc_of_a_file),
     };

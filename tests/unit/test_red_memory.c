@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Want of memory in redundancy files: each allocation of an operation fails in turn.
- * The operation then says so, leaves nothing behind in memory and, on disk, nothing
+ * The operation then fails, leaves nothing behind in memory and, on disk, nothing
  * that looks whole and is not. */
 #include "helper_alloc.h"
 #include "helper_protect.h"

@@ -49,7 +49,7 @@ struct blob {
 };
 
 struct world {
-    enum scr_scheme scheme; /* as weakened */
+    enum scr_scheme scheme; /* as reduced */
     int n, k;
     char *root;
     char *dirs[MAX_N], *reds[MAX_N];
@@ -263,7 +263,7 @@ static int count_file(const char *path, const struct stat *st, int type,
     return 0;
 }
 
-/* No temporary file is left beside the whole set. */
+/* No temporary file is left in the directory of the set. */
 static void assert_tidy(const struct world *w)
 {
     int files = w->n;
@@ -333,7 +333,7 @@ static void lose_members(struct world *w, unsigned lost)
         assert_int_equal(rebuilt[i], lost & (1U << i) ? SCR_HAVE_ALL : 0);
 }
 
-/* What a set of n would weaken is the same as another scheme. */
+/* Schemes that a set of n reduces are the same as another scheme. */
 static int fits(int s, int n)
 {
     enum scr_scheme scheme = schemes[s].s;
@@ -723,7 +723,7 @@ static void a_copy_that_contradicts_itself_is_none(void **state)
         lose_data(&w, 0);
         unlink(w.reds[0]);
         assert_int_equal(rebuild(&quick_env, &w, NULL, NULL), SCR_OK);
-        restore_member(&w, 1); /* which is right, but for that copy */
+        restore_member(&w, 1); /* which is right, except for that copy */
         assert_whole(&w);
     }
     forge(&w, 1, "PARTNER", "FILES", "2");
@@ -777,7 +777,7 @@ static void forged_sizes_and_checksums_are_refused(void **state)
     }
 }
 
-static void scavenged_files_lie_at_their_destinations(void **state)
+static void scavenged_files_are_at_their_destinations(void **state)
 {
     (void)state;
     struct world w;
@@ -840,7 +840,7 @@ static void two_lost(struct world *w)
     flip(&w->red[3]);
 }
 
-/* Survivors and whatever else is in place are as they were; nothing half-made is there.
+/* Survivors and whatever else is in place are as they were; nothing half-made exists.
  */
 static void assert_no_harm(const struct world *w)
 {
@@ -947,7 +947,7 @@ int main(void)
         cmocka_unit_test(a_copy_that_contradicts_itself_is_none),
         cmocka_unit_test(forged_paths_do_not_leave_the_directory),
         cmocka_unit_test(forged_sizes_and_checksums_are_refused),
-        cmocka_unit_test(scavenged_files_lie_at_their_destinations),
+        cmocka_unit_test(scavenged_files_are_at_their_destinations),
         cmocka_unit_test(rebuilt_files_have_their_modes_and_times),
         cmocka_unit_test(a_failed_rebuild_harms_nothing_and_can_be_repeated),
         cmocka_unit_test(a_failed_encode_is_reported),

@@ -441,7 +441,7 @@ static scr_hash *header_tree(const struct scr_redowner *o, int copies)
     return h;
 }
 
-/* What is packed already need not be packed again to know how long the header is. */
+/* Packed parts need not be packed again to know the length of the header. */
 static void expect_length_without(const struct scr_redowner *o,
                                   const struct scr_current *c,
                                   const struct scr_str *copy, int copies, size_t whole)
@@ -533,8 +533,8 @@ static void assert_same_current(const struct scr_current *a,
     }
 }
 
-/* From the member whose files they are, by way of its right neighbour's header, to
- * whoever mends it, and into a header again. */
+/* From the member whose files they are, by way of its right neighbour's header, to the
+ * rank that rebuilds it, and into a header again. */
 static void a_copy_travels_and_is_equal(void **state)
 {
     (void)state;
@@ -776,7 +776,7 @@ static void seal(uint8_t *bytes, size_t n)
 /* Bytes of the header of a hash file (scr_hashfile(5)). */
 enum { AT_VERSION = 6, AT_SIZE = 8 };
 
-static void a_newer_version_is_told_from_damage(void **state)
+static void a_newer_version_is_distinguished_from_damage(void **state)
 {
     (void)state;
     struct scr_str s = example();
@@ -1154,7 +1154,7 @@ static void keys_given_twice_are_refused(void **state)
     int tried = 0;
     scr_hash *h = full_tree();
     struct scr_redhead head;
-    assert_int_equal(read_tree(h, &head, NULL), SCR_OK); /* but for that */
+    assert_int_equal(read_tree(h, &head, NULL), SCR_OK); /* except for that */
     scr_redhead_fini(&head);
     for (size_t i = 0; i < sizeof where / sizeof where[0]; i++) {
         struct graft g = { descend(h, where[i]), NULL, NULL };
@@ -1499,7 +1499,7 @@ static void assert_inside(const struct scr_current *c)
     scr_member_files_free(files, n);
 }
 
-/* Looks at all that is there; 1 if it is a header. */
+/* Checks all entries; 1 if it is a header. */
 static int look_at(const void *bytes, size_t len)
 {
     struct scr_redhead head;
@@ -1597,7 +1597,7 @@ int main(void)
         cmocka_unit_test(crcs_fill_in_without_moving_the_parity),
         cmocka_unit_test(a_spoilt_header_is_not_written),
         cmocka_unit_test(files_that_hold_no_header_are_refused),
-        cmocka_unit_test(a_newer_version_is_told_from_damage),
+        cmocka_unit_test(a_newer_version_is_distinguished_from_damage),
         cmocka_unit_test(claimed_sizes_are_bounded),
         cmocka_unit_test(every_cut_and_every_flip_is_found),
         cmocka_unit_test(every_failing_call_is_reported),

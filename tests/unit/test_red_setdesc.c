@@ -94,7 +94,7 @@ static void what_cannot_be_counts_as_not_said(void **state)
         int protection = i < 5, run = i == 5 || i == 6;
         assert_int_equal(d.failures, protection ? -1 : 2);
         assert_int_equal(d.ranks, run ? -1 : 12);
-        assert_int_equal(d.n, run ? 0 : 4); /* who is of the run is not known */
+        assert_int_equal(d.n, run ? 0 : 4); /* the ranks of the run are not known */
         assert_int_equal(d.member, protection ? 1 : -1);
     }
 }

@@ -232,7 +232,7 @@ static void what_is_refused(void **state)
     }
 }
 
-static void options_that_tell_about_nodes(void **state)
+static void options_about_nodes(void **state)
 {
     (void)state;
     struct test_rm m;
@@ -276,7 +276,7 @@ int main(void)
         cmocka_unit_test(mpich),
         cmocka_unit_test(others),
         cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(options_that_tell_about_nodes),
+        cmocka_unit_test(options_about_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, test_cfg_teardown);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each resource manager says about a job, from answers of its tools in
+/* The data of each resource manager about a job, from answers of its tools in
  * tests/fixtures/rm. */
 #include "helper_rm.h"
 
@@ -17,7 +17,7 @@ static void has_nodes(const struct scr_hostlist *list, const char *want)
     free(text);
 }
 
-/* dead: those of them whose caches nobody can reach. */
+/* dead: those of them whose caches cannot be reached. */
 static void has_down(struct test_rm *m, const char *want, const char *want_dead)
 {
     struct scr_downs down = SCR_DOWNS_INIT;
@@ -123,7 +123,7 @@ static void slurm_with_a_job_of_parts(void **state)
     test_rm_close(&m);
 }
 
-static void a_node_is_dead_once_anybody_says_so(void **state)
+static void a_node_is_dead_once_any_source_reports_it(void **state)
 {
     (void)state;
     struct scr_downs down = SCR_DOWNS_INIT;
@@ -314,7 +314,7 @@ int main(void)
         cmocka_unit_test(slurm),
         cmocka_unit_test(slurm_without_a_limit_or_an_answer),
         cmocka_unit_test(slurm_with_a_job_of_parts),
-        cmocka_unit_test(a_node_is_dead_once_anybody_says_so),
+        cmocka_unit_test(a_node_is_dead_once_any_source_reports_it),
         cmocka_unit_test(lsf),
         cmocka_unit_test(flux),
         cmocka_unit_test(pbs),

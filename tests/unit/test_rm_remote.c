@@ -201,7 +201,7 @@ static struct scr_remote_result *run_in_time(struct test_rm *m, const char *cons
     }
 }
 
-/* What ssh, pdsh and srun do alike; "dead" hangs, "gone" refuses. */
+/* The common behaviour of ssh, pdsh and srun; "dead" hangs, "gone" refuses. */
 static void run_everywhere(const char *remote, const char *job, const char *nodelist)
 {
     struct test_rm m;
@@ -280,7 +280,7 @@ static void which_way_is_taken(void **state)
     assert_int_equal(scr_remote_means(&m.rm, &m.rm.nodes, &means, NULL), SCR_OK);
     assert_string_equal(means, "LOCAL");
     test_rm_close(&m);
-    /* nothing to go by */
+    /* nothing to use */
     struct scr_remote_result *res;
     const char *argv[] = { "true", NULL };
     test_rm_open(&m, "remote", "SCR_NODELIST=n1,n2", NULL, NULL);
@@ -415,7 +415,7 @@ static void a_silent_manager_is_a_warning(void **state)
     test_rm_close(&m);
 }
 
-/* Nor is one that is slow: the other tests have two thirds of the time. */
+/* A slow one is not either: the other tests have two thirds of the time. */
 static void a_slow_manager_costs_no_node(void **state)
 {
     (void)state;
@@ -431,8 +431,8 @@ static void a_slow_manager_costs_no_node(void **state)
     test_rm_close(&m);
 }
 
-/* One that hangs takes all the time of a test: the next is not made, and nobody else is
- * taken for dead. */
+/* One that hangs takes all the time of a test: the next is not made, and no other node
+ * is taken for dead. */
 static void a_test_without_time_is_not_made(void **state)
 {
     (void)state;

@@ -81,17 +81,17 @@ static void open_with_two(struct test_store *t)
     make(t, "2/b", 0);
 }
 
-static void those_beside_listed_files_go(void **state)
+static void those_next_to_listed_files_go(void **state)
 {
     (void)state;
     struct test_store t;
     open_with_two(&t);
     make(&t, "1/c", 0);
-    make(&t, "2/a", SCR_ARRIVAL_TAG); /* a transfer process goes on with it */
+    make(&t, "2/a", SCR_ARRIVAL_TAG); /* a transfer process continues with it */
     assert_int_equal(sweep(&t), 3);
     assert_true(is_there(&t, "1/c", 0) && is_there(&t, "2/a", SCR_ARRIVAL_TAG));
     assert_false(is_marked(1) || is_marked(2));
-    make(&t, "1/a", 0); /* without a mark nobody looks */
+    make(&t, "1/a", 0); /* without a mark it is not checked */
     assert_int_equal(sweep(&t), 0);
     test_store_close(&t);
 }
@@ -109,7 +109,7 @@ static void those_of_a_flush_under_way_stay(void **state)
     test_store_close(&t);
 }
 
-static void a_list_that_is_damaged_or_gone_tells_nothing(void **state)
+static void a_list_that_is_damaged_or_gone_lists_nothing(void **state)
 {
     (void)state;
     struct test_store t;
@@ -134,7 +134,7 @@ static int edit_bypass(struct scr_index *index, void *arg, int *changed,
     return SCR_OK;
 }
 
-/* They lie where it was to write, which may be beside any dataset's files. */
+/* They are where it should write, which may be next to files of any dataset. */
 static void directories_of_what_bypassed_the_cache_go(void **state)
 {
     (void)state;
@@ -187,10 +187,10 @@ static void no_failure_loses_the_mark_before_the_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(those_beside_listed_files_go),
+        cmocka_unit_test(those_next_to_listed_files_go),
         cmocka_unit_test(those_of_a_flush_under_way_stay),
         cmocka_unit_test(directories_of_what_bypassed_the_cache_go),
-        cmocka_unit_test(a_list_that_is_damaged_or_gone_tells_nothing),
+        cmocka_unit_test(a_list_that_is_damaged_or_gone_lists_nothing),
         cmocka_unit_test(no_failure_loses_the_mark_before_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

@@ -136,7 +136,7 @@ static void the_last_to_arrive_completes(void **state)
     assert_int_equal(adopt(), 0); /* once is enough */
 }
 
-/* What the index in memory says after a look. */
+/* The index in memory after a check. */
 static int shown_complete(int id, int *n)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -155,7 +155,8 @@ static int shown_complete(int id, int *n)
     return complete;
 }
 
-static void who_looks_sees_what_will_be_written_and_writes_nothing(void **state)
+static void
+a_command_that_reads_sees_what_will_be_written_and_writes_nothing(void **state)
 {
     struct scr_err err = SCR_ERR_INIT;
     scr_hash *said = scr_hash_new(), *summary = scr_hash_new();
@@ -192,7 +193,7 @@ static void records_of_another_attempt_prove_nothing(void **state)
     assert_int_equal(listed_complete(ID), 0);
 }
 
-static void without_a_plan_nobody_completes(void **state)
+static void without_a_plan_no_process_completes(void **state)
 {
     struct scr_err err = SCR_ERR_INIT;
     (void)state;
@@ -325,9 +326,9 @@ static void what_has_landed_is_read_back(void **state)
     scr_filemap_delete(map);
 }
 
-/* Whoever completed it died before he removed the plan. Who looks next does, if that is
- * before many others were completed; and where the directories are not what is there,
- * but many datasets are, only those that may have one are looked at. */
+/* The process that completed it died before it removed the plan. The next check does,
+ * if that is before many others were completed; and if there are many datasets, only
+ * those that may have one are checked. */
 static void a_plan_that_outlived_its_dataset_goes(void **state)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -357,7 +358,7 @@ static void a_plan_that_outlived_its_dataset_goes(void **state)
     free(ids);
 }
 
-/* Who asks in order to write over its files would go wrong otherwise. */
+/* A process that asks before it replaces its files would go wrong otherwise. */
 static void one_whose_plan_cannot_be_looked_at_counts_as_pending(void **state)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -403,10 +404,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(the_last_to_arrive_completes),
         T(records_of_another_attempt_prove_nothing),
-        T(without_a_plan_nobody_completes),
+        T(without_a_plan_no_process_completes),
         T(what_is_being_deleted_does_not_become_complete),
         T(a_bad_plan_does_not_keep_others),
-        T(who_looks_sees_what_will_be_written_and_writes_nothing),
+        T(a_command_that_reads_sees_what_will_be_written_and_writes_nothing),
         T(golden_plans),
         T(what_has_landed_is_read_back),
         T(a_plan_that_outlived_its_dataset_goes),

@@ -188,7 +188,8 @@ static void what_has_no_place_stays_aside(void **state)
     assert_at(&f, OLD, 'o');
     assert_int_equal(content(&f, 0, rels[0]), 'n');
     scr_filemap_remove_rank_by_dataset(f.map, ID, RANK);
-    assert_int_equal(scr_aside_take(&f.a, OLD, &f.err), SCR_OK); /* nobody names it */
+    assert_int_equal(scr_aside_take(&f.a, OLD, &f.err), SCR_OK); /* no filemap names it
+                                                                  * */
     assert_at(&f, 0, 'o');
     end(&f);
 }
@@ -216,8 +217,8 @@ static int put(const struct scr_aside *a, struct scr_err *err)
     return scr_aside_put(a, NEW, err);
 }
 
-/* Every call of what fails in turn, once or as if the process had died there. What is
- * on disk then names every file, and a start gets it back. */
+/* Every call of `what` fails in turn, once or as if the process had died there. The
+ * records on disk then name every file, and a start gets it back. */
 static void fail_each(step *before, step *what, enum test_how how)
 {
     struct fixture f;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Places on node-local storage: where they are, and that nobody else's are used. */
+/* Places on node-local storage: where they are, and that those of other users are
+ * refused. */
 #include "helper_store.h"
 
 #include "store/cache.h"

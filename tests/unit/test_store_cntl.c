@@ -189,7 +189,7 @@ static void journal_and_filemap_together_name_every_file(void **state)
     end(&f);
 }
 
-static void appending_goes_on_after_a_torn_record(void **state)
+static void appending_continues_after_a_torn_record(void **state)
 {
     (void)state;
     struct fixture f;
@@ -401,7 +401,7 @@ static int there(const char *name)
     return is;
 }
 
-static void a_newer_filemap_is_kept_aside_by_who_replaces_it(void **state)
+static void a_newer_filemap_is_kept_aside_before_it_is_replaced(void **state)
 {
     (void)state;
     struct fixture f;
@@ -493,7 +493,7 @@ static void the_filemaps_of_a_dataset_are_replaced(void **state)
         assert_int_equal(knows(&f, 3, 10 + r, "/c/3"), r < 2);
     }
     assert_int_equal(scr_cntl_maps_of(&f.env, &f.c, 1, &maps, &f.err), SCR_OK);
-    assert_int_equal(maps.n, 0); /* nobody names it any more */
+    assert_int_equal(maps.n, 0); /* no filemap names it any more */
     scr_cntl_maps_fini(&maps);
     assert_int_equal(scr_cntl_maps_of(&f.env, &f.c, 2, &maps, &f.err), SCR_OK);
     assert_int_equal(maps.n, 3); /* by a journal only */
@@ -519,7 +519,7 @@ static void list_another(int dset, int rank)
     scr_filemap_delete(map);
 }
 
-/* Whoever replaced the others would lose that. */
+/* A process that replaced the others would lose that. */
 static void a_dataset_named_elsewhere_is_left_alone(void **state)
 {
     (void)state;
@@ -621,7 +621,7 @@ int main(void)
         cmocka_unit_test(hostile_journals_give_nothing),
         cmocka_unit_test(an_empty_directory_knows_nothing),
         cmocka_unit_test(journal_and_filemap_together_name_every_file),
-        cmocka_unit_test(appending_goes_on_after_a_torn_record),
+        cmocka_unit_test(appending_continues_after_a_torn_record),
         cmocka_unit_test(a_full_device_costs_one_record_only),
         cmocka_unit_test(the_journal_costs_one_write_a_file),
         cmocka_unit_test(the_filemaps_of_all_local_ranks_are_read),
@@ -629,7 +629,7 @@ int main(void)
         cmocka_unit_test(a_directory_is_settled_when_each_rank_has_its_own),
         cmocka_unit_test(anything_else_there_is_looked_at),
         cmocka_unit_test(a_corrupt_filemap_costs_only_its_own_files),
-        cmocka_unit_test(a_newer_filemap_is_kept_aside_by_who_replaces_it),
+        cmocka_unit_test(a_newer_filemap_is_kept_aside_before_it_is_replaced),
         cmocka_unit_test(a_newer_filemap_that_cannot_be_kept_is_an_error),
         cmocka_unit_test(the_filemaps_of_a_dataset_are_replaced),
         cmocka_unit_test(a_dataset_named_elsewhere_is_left_alone),

@@ -34,7 +34,7 @@ static void a_summary_comes_back(void **state)
     test_store_close(&t);
 }
 
-static void absent_damaged_and_foreign_ones_are_told_apart(void **state)
+static void absent_damaged_and_foreign_ones_are_distinguished(void **state)
 {
     (void)state;
     struct test_store t;
@@ -418,7 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_summary_comes_back),
-        cmocka_unit_test(absent_damaged_and_foreign_ones_are_told_apart),
+        cmocka_unit_test(absent_damaged_and_foreign_ones_are_distinguished),
         cmocka_unit_test(writing_keeps_what_it_does_not_know_and_refuses_newer_ones),
         cmocka_unit_test(writing_under_another_id_is_refused),
         cmocka_unit_test(writing_survives_any_failure),

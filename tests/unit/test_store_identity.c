@@ -77,7 +77,7 @@ static void a_moved_directory_keeps_it_and_a_copy_gets_its_own(void **state)
     of_copy = make(&t);
     assert_string_not_equal(of_copy.name, id.name);
     assert_string_equal(of_copy.original, id.name);
-    of_copy = make(&t); /* told once */
+    of_copy = make(&t); /* reported once */
     assert_string_equal(of_copy.original, "");
     go_to(&t, "moved");
     assert_string_equal(make(&t).name, id.name);

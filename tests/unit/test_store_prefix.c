@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The prefix directory: its index and state files are updated whole or not at all, and
- * what is damaged is kept aside, never forgotten (invariants D1, D3, P4). */
+ * damaged files are kept aside, never lost (invariants D1, D3, P4). */
 #include "helper_index.h"
 #include "helper_store.h"
 
@@ -89,7 +89,7 @@ static void refuses_what_is_no_directory(void **state)
     test_store_close(&t);
 }
 
-static void says_so_when_it_cannot_write(void **state)
+static void it_fails_when_it_cannot_write(void **state)
 {
     (void)state;
     struct test_store t;
@@ -377,7 +377,7 @@ static void directories_without_a_summary_are_no_lost_index(void **state)
     test_store_close(&t);
 }
 
-static void a_flipped_bit_anywhere_is_found_and_mended(void **state)
+static void a_flipped_bit_anywhere_is_found_and_repaired(void **state)
 {
     (void)state;
     struct test_store t;
@@ -630,7 +630,7 @@ int main(void)
         cmocka_unit_test(leaves_no_probe_behind),
         cmocka_unit_test(takes_relative_and_untidy_paths),
         cmocka_unit_test(refuses_what_is_no_directory),
-        cmocka_unit_test(says_so_when_it_cannot_write),
+        cmocka_unit_test(it_fails_when_it_cannot_write),
         cmocka_unit_test(finds_the_largest_id_of_dataset_directories),
         cmocka_unit_test(an_absent_index_is_empty),
         cmocka_unit_test(updates_are_kept),
@@ -643,7 +643,7 @@ int main(void)
         cmocka_unit_test(a_damaged_index_is_kept_aside_and_rebuilt),
         cmocka_unit_test(an_index_that_is_gone_is_rebuilt),
         cmocka_unit_test(directories_without_a_summary_are_no_lost_index),
-        cmocka_unit_test(a_flipped_bit_anywhere_is_found_and_mended),
+        cmocka_unit_test(a_flipped_bit_anywhere_is_found_and_repaired),
         cmocka_unit_test(damaged_files_never_replace_each_other),
         cmocka_unit_test(datasets_without_usable_summary_are_named),
         cmocka_unit_test(a_copied_dataset_directory_is_not_a_dataset),

@@ -83,7 +83,7 @@ static void assert_own(struct test_store *t, int id, const char *path)
 
 /* --- which go --- */
 
-static void those_of_which_no_path_is_left_go(void **state)
+static void those_without_a_remaining_path_go(void **state)
 {
     (void)state;
     struct test_store t;
@@ -120,7 +120,7 @@ static void several_newer_ones_count_together(void **state)
     test_store_close(&t);
 }
 
-/* Somebody may complete it yet, or needs its list. */
+/* Another process may complete it yet, or needs its list. */
 static void what_is_in_use_stays(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void what_is_in_use_stays(void **state)
     }
 }
 
-static void so_does_what_has_no_list_or_a_damaged_one(void **state)
+static void a_dataset_without_a_good_list_stays_too(void **state)
 {
     (void)state;
     struct test_store t;
@@ -165,7 +165,7 @@ static int edit_current(struct scr_index *index, void *arg, int *changed,
     return scr_index_set_current(index, arg);
 }
 
-static void so_does_the_current_one(void **state)
+static void the_current_one_stays_too(void **state)
 {
     (void)state;
     struct test_store t;
@@ -200,7 +200,7 @@ static void many_go_in_several_calls(void **state)
     test_store_close(&t);
 }
 
-/* What deletions before left half done: the list was the last to go. */
+/* Leftovers of earlier deletions: the list was the last to go. */
 static void a_deletion_that_died_is_finished(void **state)
 {
     (void)state;
@@ -350,12 +350,12 @@ static void a_failure_or_a_death_at_any_call_leaves_nothing_for_ever(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(those_of_which_no_path_is_left_go),
+        cmocka_unit_test(those_without_a_remaining_path_go),
         cmocka_unit_test(several_newer_ones_count_together),
         cmocka_unit_test(what_has_failed_replaces_nothing),
         cmocka_unit_test(what_is_in_use_stays),
-        cmocka_unit_test(so_does_what_has_no_list_or_a_damaged_one),
-        cmocka_unit_test(so_does_the_current_one),
+        cmocka_unit_test(a_dataset_without_a_good_list_stays_too),
+        cmocka_unit_test(the_current_one_stays_too),
         cmocka_unit_test(many_go_in_several_calls),
         cmocka_unit_test(a_deletion_that_died_is_finished),
         cmocka_unit_test(what_is_in_cache_counts_as_saved_while_its_heir_is_good),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that wait beside those they are to replace (invariant P8): what is done with a
- * dataset of which only the names are missing. */
+/* Files that wait next to those they replace (invariant P8): how a dataset that only
+ * lacks the renames is completed. */
 #include "helper_lists.h"
 #include "helper_store.h"
 
@@ -149,7 +149,7 @@ static void look(struct test_store *t, int want_new)
     assert_true(scr_paths_is_complete(&t->env, &t->p, OLD));
 }
 
-static void who_looks_is_told_what_a_start_will_do(void **state)
+static void a_command_that_reads_reports_what_a_start_will_do(void **state)
 {
     (void)state;
     struct test_store t;
@@ -205,7 +205,7 @@ static void it_is_repeated_after_any_call_that_fails(void **state)
     assert_true(n > 50);
 }
 
-static void directories_beside_files_are_scrs_own(void **state)
+static void directories_next_to_files_belong_to_scr(void **state)
 {
     (void)state;
     assert_true(scr_prefix_is_own(SCR_PART_DIR "7/x"));
@@ -219,10 +219,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rest_gets_its_names),
         cmocka_unit_test(what_cannot_be_completed_changes_nothing),
-        cmocka_unit_test(who_looks_is_told_what_a_start_will_do),
+        cmocka_unit_test(a_command_that_reads_reports_what_a_start_will_do),
         cmocka_unit_test(the_files_are_listed_where_they_are),
         cmocka_unit_test(it_is_repeated_after_any_call_that_fails),
-        cmocka_unit_test(directories_beside_files_are_scrs_own),
+        cmocka_unit_test(directories_next_to_files_belong_to_scr),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

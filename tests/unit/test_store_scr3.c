@@ -25,7 +25,7 @@ static int their_open(void)
     return open(halt_path(), O_RDWR | O_CREAT, 0600);
 }
 
-/* Under their lock: sets a key, adding to what is there. 0: it failed. */
+/* Under their lock: sets a key, in addition to the existing ones. 0: it failed. */
 static int their_set(int fd, const char *key)
 {
     char buf[4096];
@@ -121,7 +121,7 @@ static int read_many(struct test_store *t)
 }
 
 /* Their long and short texts, and ours. */
-static void who_reads_sees_no_half_of_one(void **state)
+static void a_reader_sees_no_half_of_one(void **state)
 {
     (void)state;
     struct test_store t;
@@ -142,7 +142,7 @@ static void who_reads_sees_no_half_of_one(void **state)
     test_store_close(&t);
 }
 
-static void who_holds_the_lock_for_ever_is_not_waited_for(void **state)
+static void a_lock_held_for_ever_is_not_waited_for(void **state)
 {
     (void)state;
     struct test_store t;
@@ -220,8 +220,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ours_waits_for_theirs),
-        cmocka_unit_test(who_reads_sees_no_half_of_one),
-        cmocka_unit_test(who_holds_the_lock_for_ever_is_not_waited_for),
+        cmocka_unit_test(a_reader_sees_no_half_of_one),
+        cmocka_unit_test(a_lock_held_for_ever_is_not_waited_for),
         cmocka_unit_test(a_bad_number_is_kept_aside),
         cmocka_unit_test(only_what_lies_in_cache_is_told),
     };

@@ -117,7 +117,7 @@ static void attributes_may_come_from_elsewhere(void **state)
     assert_int_equal(st.st_mode & 07777, 0644);
     assert_int_equal(st.st_mtim.tv_sec, 1000000000);
     assert_int_equal(got.st.st_mode & 07777, 0640);
-    assert_int_equal(got.crc, 0); /* nobody asked for it */
+    assert_int_equal(got.crc, 0); /* not requested */
 }
 
 static void sync_is_one_fsync_and_no_sync_none(void **state)
@@ -226,7 +226,7 @@ static void the_longest_name_can_be_copied(void **state)
 }
 
 /* Both are open at once where names wait for all files: a transfer that holds them. */
-static void names_of_one_crc32_have_temporaries_of_their_own(void **state)
+static void names_of_one_crc32_have_different_temporaries(void **state)
 {
     static const char *const names[] = { "vmiqwhbqz", "jsqzuhrhp" };
     struct scr_err err = SCR_ERR_INIT;
@@ -378,7 +378,7 @@ static unsigned char *make_noise(void)
     return noise;
 }
 
-/* Of those that a file system may lack, what such a copy makes. */
+/* The calls that a file system may lack and that such a copy makes. */
 static int is_made(enum test_kind kind)
 {
     return kind == TEST_SYNC_FILE_RANGE || kind == TEST_LINKAT || kind == TEST_FCHOWN;
@@ -463,7 +463,7 @@ int main(void)
         CASE(sources_that_are_no_files_are_refused),
         CASE(links_in_the_way_are_replaced_not_followed),
         CASE(the_longest_name_can_be_copied),
-        CASE(names_of_one_crc32_have_temporaries_of_their_own),
+        CASE(names_of_one_crc32_have_different_temporaries),
         CASE(interruptions_and_short_transfers_go_unnoticed),
         CASE(a_full_disk_is_named_as_such),
         CASE(large_files_are_copied_whatever_fails),

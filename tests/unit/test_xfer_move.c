@@ -35,7 +35,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* What the hooks saw. */
+/* The calls of the hooks. */
 struct seen {
     size_t landed;
     int finished;
@@ -304,7 +304,7 @@ static void a_record_that_fails_fails_the_transfer(void **state)
 }
 
 /* By the caller: one thread counts the calls. */
-static void every_failing_call_is_told_and_leaves_no_temporary(void **state)
+static void every_failing_call_is_reported_and_leaves_no_temporary(void **state)
 {
     (void)state;
     for (long n = 0;; n += 7) {
@@ -332,7 +332,7 @@ static void every_failing_call_is_told_and_leaves_no_temporary(void **state)
 
 /* --- files that may become unwanted --- */
 
-/* What happened last; files that got their names without having been asked for just
+/* The last event; files that got their names without having been asked for just
  * before. */
 static struct {
     int is_asked, unasked;
@@ -450,7 +450,7 @@ int main(void)
         T(what_waits_or_runs_can_be_cancelled),
         T(nothing_begins_in_a_pause),
         T(a_record_that_fails_fails_the_transfer),
-        T(every_failing_call_is_told_and_leaves_no_temporary),
+        T(every_failing_call_is_reported_and_leaves_no_temporary),
         T(each_file_is_asked_for_just_before_it_gets_its_name),
         T(no_more_is_moved_than_the_bandwidth_allows),
     };

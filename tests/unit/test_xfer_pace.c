@@ -6,7 +6,7 @@
 
 #include "xfer/pace.h"
 
-/* A machine that moves bytes at a speed of its own. */
+/* A machine that moves bytes at a fixed speed. */
 struct machine {
     double time;
     double speed;     /* bytes a second */
@@ -156,7 +156,7 @@ static void a_new_start_owes_and_owns_nothing(void **state)
     scr_pace_fini(&p);
 }
 
-static void who_sleeps_wakes_up_when_it_is_cancelled(void **state)
+static void a_thread_that_sleeps_wakes_up_when_it_is_cancelled(void **state)
 {
     struct machine m = { .speed = 1e9 };
     struct scr_pace p;
@@ -199,7 +199,7 @@ int main(void)
         cmocka_unit_test(what_is_slower_than_the_limit_never_sleeps),
         cmocka_unit_test(a_pause_is_not_made_up_for),
         cmocka_unit_test(a_new_start_owes_and_owns_nothing),
-        cmocka_unit_test(who_sleeps_wakes_up_when_it_is_cancelled),
+        cmocka_unit_test(a_thread_that_sleeps_wakes_up_when_it_is_cancelled),
         cmocka_unit_test(pieces_are_small_enough_for_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

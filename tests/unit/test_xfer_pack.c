@@ -225,7 +225,7 @@ static void what_does_not_get_smaller_is_copied_as_it_is(void **state)
     unlink(zst);
 }
 
-/* --- large files are judged by their beginning --- */
+/* --- large files: their beginning decides --- */
 
 enum { LARGE = (8 << 20) + 5000 };
 
@@ -385,7 +385,7 @@ static void a_transfer_puts_the_frame_in_the_place_of_the_older_file(void **stat
     unlink(zst);
 }
 
-static void without_the_library_it_says_so(void **state)
+static void without_the_library_it_is_an_error(void **state)
 {
     struct scr_err err = SCR_ERR_INIT;
     (void)state;
@@ -411,7 +411,7 @@ int main(void)
         cmocka_unit_test(a_transfer_puts_the_frame_in_the_place_of_the_older_file),
     };
     const struct CMUnitTest plain[] = {
-        cmocka_unit_test(without_the_library_it_says_so),
+        cmocka_unit_test(without_the_library_it_is_an_error),
     };
     return scr_zst_have() ? cmocka_run_group_tests(tests, setup, test_tmp_teardown)
                           : cmocka_run_group_tests(plain, setup, test_tmp_teardown);
