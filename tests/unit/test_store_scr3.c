@@ -202,7 +202,7 @@ static int is_told(struct test_store *t, const char *bypass)
 }
 
 /* What bypassed it lies in the prefix directory. */
-static void only_what_lies_in_cache_is_told(void **state)
+static void only_files_in_cache_are_named(void **state)
 {
     (void)state;
     struct test_store t;
@@ -223,7 +223,7 @@ int main(void)
         cmocka_unit_test(a_reader_sees_no_half_of_one),
         cmocka_unit_test(a_lock_held_for_ever_is_not_waited_for),
         cmocka_unit_test(a_bad_number_is_kept_aside),
-        cmocka_unit_test(only_what_lies_in_cache_is_told),
+        cmocka_unit_test(only_files_in_cache_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }
