@@ -14,7 +14,7 @@
 #include "red/member.h"
 #include "store/deletion.h"
 
-enum { DEPTH_MAX = 64 /* of directories: nobody's checkpoint is deeper */ };
+enum { DEPTH_MAX = 64 /* of directories: no checkpoint is deeper */ };
 
 /* --- patterns --- */
 
@@ -320,8 +320,8 @@ static int name_owner(const struct scr_index *index, const char *name)
                                                                                 : 0;
 }
 
-/* The ids that jobs have in their caches are theirs; while some are there, so is the
- * one after them, which a job may be writing. */
+/* The ids that jobs have in their caches are theirs; while some exist, the one after
+ * them counts, too, as a job may be writing it. */
 static int max_marked(const struct job *j)
 {
     int max = 0;
@@ -333,7 +333,7 @@ static int max_marked(const struct job *j)
     return max;
 }
 
-/* Name and id are taken under the lock of the index: nobody else has them then. */
+/* Name and id are taken under the lock of the index: no other process has them then. */
 static int edit_reserve(struct scr_index *index, void *arg, int *changed,
                         struct scr_err *err)
 {

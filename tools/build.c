@@ -38,7 +38,7 @@ struct build {
 
 /* The facts about a dataset before its redundancy files are looked at. */
 struct known {
-    int complete;         /* there is a summary that says so */
+    int complete;         /* there is a summary that confirms it */
     int damaged;          /* and it is not true */
     const scr_hash *dset; /* by the summary; NULL: there is none */
 };
@@ -181,7 +181,7 @@ int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int 
 
 /* --- a scavenged dataset --- */
 
-/* Everything is there: tell those who will look for it, the index last. Meanwhile no
+/* All files exist: update the records, the index last. Meanwhile no
  * older summary vouches for a list of files that is half old and half new. */
 static int publish(const struct build *b, struct scr_scan *s, int complete,
                    struct scr_err *err)
@@ -315,7 +315,7 @@ static int check_stays(const struct build *b, const struct scr_index *index,
                     e.doomed ? "being deleted" : "marked as failed");
 }
 
-/* What the index says of it, and its list of files. SCR_E_NOENT: one of them is not
+/* Its entry in the index, and its list of files. SCR_E_NOENT: one of them is not
  * there, or cannot be used. */
 static int read_listed(const struct build *b, scr_hash *dset,
                        struct scr_rank2file *list, struct scr_err *err)
@@ -431,7 +431,7 @@ static int resume_placing(const struct build *b, int *done, struct scr_err *err)
     return rc;
 }
 
-/* --- one that bypassed the cache, of which some files lacked their names --- */
+/* --- a dataset that bypassed the cache, with files not renamed yet --- */
 
 /* Completes the placing of a dataset. While its job lives the job does it. */
 static int resume_replacing(const struct build *b, int *done, struct scr_err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What scr why, scr_have_restart and scr_inspect share. */
+/* Shared parts of scr why, scr_have_restart and scr_inspect. */
 #include "candidates.h"
 
 #include <jansson.h>

@@ -69,7 +69,7 @@ struct copy {
     struct scr_gathered total;
     struct scr_attended for_whom;
     int shared;      /* caches that all nodes share too */
-    int alone;       /* not beside a run */
+    int alone;       /* not during a run */
     int nodes;       /* whose files were copied */
     int64_t created; /* of the dataset that is meant; 0: whichever is there */
 };
@@ -203,7 +203,7 @@ static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
 }
 
 /* So that what is copied does not leave for other runs (invariant C15). Without it the
- * copy continues: what is gone is missing, and told. */
+ * copy continues: files that are gone are missing, and reported. */
 static void hold_node(struct copy *c, const char *dir, struct scr_lock *lock)
 {
     char *path = scr_path_join(dir, SCR_CNTL_COPY_LOCK);
@@ -243,7 +243,8 @@ static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
     return rc;
 }
 
-/* What is named beside the files, whoever's they are: what the living copied is there.
+/* Files named by filemaps stored with them, of any rank: those that running nodes
+ * copied exist.
  */
 static int copy_shared(struct copy *c, const char *cache, struct scr_err *err)
 {
@@ -257,7 +258,7 @@ out:
     return rc;
 }
 
-/* SCR_VNODES says which of the virtual nodes on this machine we are to be. */
+/* SCR_VNODES names the virtual node on this machine that we are. */
 static int is_asked(const struct scr_hostlist *vnodes, const char *dir)
 {
     const char *at = strstr(dir, "/vnode.");
@@ -270,7 +271,7 @@ static int is_asked(const struct scr_hostlist *vnodes, const char *dir)
     return asked;
 }
 
-/* The names of SCR_VNODES; none if it is not set, or tells how many only. */
+/* The names of SCR_VNODES; none if it is not set, or is only a count. */
 static int read_vnodes(struct scr_tool *t, struct scr_hostlist *vnodes,
                        struct scr_err *err)
 {

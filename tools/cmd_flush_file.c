@@ -191,7 +191,7 @@ static int tell(struct scr_tool *t, const struct scr_args *a, scr_hash *h,
     return answer(t, a, h, err);
 }
 
-/* Of a flush that nobody waited for. Files that have not arrived are copied by the
+/* Of an asynchronous flush. Files that have not arrived are copied by the
  * transfer process that has them in its list, or by a scavenge. */
 static int complete(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {

@@ -56,7 +56,7 @@ static const struct scr_opt opts[] = {
 
 static const double DATE_TIMEOUT_S = 30; /* date(1) answers in milliseconds */
 
-/* What the command line asks for. */
+/* The conditions of the command line. */
 struct change {
     struct scr_halt set; /* fields to set, -1: leave */
     int unset[OPT_N];    /* by option */

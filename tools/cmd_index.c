@@ -233,7 +233,7 @@ static int find_name(struct scr_tool *t, const char *name, int *id, struct scr_e
     return rc == SCR_OK && *id < 0 ? no_such_name(&e, err) : rc;
 }
 
-/* What is on its way would be entered again when all of it has arrived. */
+/* A dataset that is being copied would be entered again when all of it has arrived. */
 static int drop(struct scr_tool *t, const char *name, struct scr_err *err)
 {
     int id = 0;
@@ -498,7 +498,7 @@ static int delete_one(struct scr_tool *t, int id, struct scr_err *err)
     return SCR_OK;
 }
 
-/* What speaks against one of them is found before the first is touched. */
+/* Reasons against one of them are found before the first is touched. */
 static int delete_named(struct scr_tool *t, const struct scr_args *a,
                         struct scr_err *err)
 {

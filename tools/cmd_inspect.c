@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scr_inspect: the datasets that are there, and whether they are whole or can be
+/* scr_inspect: the existing datasets, and whether they are whole or can be
  * rebuilt. */
 
 #include "candidates.h"

@@ -12,7 +12,7 @@ static const struct scr_opt opts[] = {
     [OPT_OLD_STEP] = { "jobStepId", 0, "ID", NULL /* as it was called */ },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
     [OPT_BINDIR] = { "bindir", 'b', "DIR", NULL /* of SCR 3.x; nothing is there */ },
-    [OPT_LAUNCHER] = { "launcher", 'l', "NAME", NULL /* likewise */ },
+    [OPT_LAUNCHER] = { "launcher", 'l', "NAME", NULL /* as well */ },
     { 0 },
 };
 

@@ -116,7 +116,7 @@ static int list(struct scr_tool *t, const struct scr_args *a, const struct job *
     return rc;
 }
 
-/* Those that somebody else has found are in the log already. The answer does not depend
+/* Nodes that were found before are in the log already. The answer does not depend
  * on the log: who asked may be about to start on the nodes that are left. */
 static void log_found(struct job *job, int64_t secs, const struct scr_downs *down)
 {

@@ -48,7 +48,7 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-/* Copies are told of when they are done, by older scripts without saying how. */
+/* Copies are recorded when they are done, by older scripts without the result. */
 static const struct {
     const char *type, *event;
 } transfers[] = {
@@ -105,8 +105,8 @@ static int take_seconds(struct scr_tool *t, const struct scr_args *a, int row,
                           opts[row].name, text);
 }
 
-/* What took some time is recorded at its end, as the library does. stamp: at least 48
- * bytes, for the text of the time. */
+/* An event with a duration is recorded at its end, as the library does. stamp: at least
+ * 48 bytes, for the text of the time. */
 static int take_times(struct scr_tool *t, const struct scr_args *a, struct scr_event *e,
                       char *stamp, size_t n, struct scr_err *err)
 {

@@ -50,7 +50,7 @@ struct postrun {
     scr_hash *flush;
     struct scr_index index;
     const char *job_id;                 /* borrowed from t->cfg */
-    int stays;                          /* nobody goes back for lost output */
+    int stays;                          /* no run goes back for lost output */
     int lost;                           /* datasets that could not be saved */
     struct scr_lost_output lost_output; /* those of them that are output */
 };
@@ -95,7 +95,7 @@ out:
     return rc;
 }
 
-/* What another job has in its caches is for the postrun of that one. */
+/* Datasets in the caches of another job are left to its postrun. */
 static int keep_own(struct postrun *p, struct scr_err *err)
 {
     int *ids = NULL;
@@ -190,7 +190,7 @@ static int edit_saved(scr_hash *h, void *arg, int *changed, struct scr_err *err)
                                                                    : scr_no_memory(err);
 }
 
-/* The flush file only tells; the index is what counts. */
+/* The flush file only lists; the index is what counts. */
 static void tell_saved(struct postrun *p, int id, const struct scr_build_report *r)
 {
     (void)scr_prefix_state_update(&p->t->env, &p->t->prefix, "flush.scr", edit_saved,
@@ -280,7 +280,8 @@ static int save_ckpt(struct postrun *p, const int *ids, size_t n, int *found,
     return SCR_OK;
 }
 
-/* CURRENT goes back before the lost output, if there is a checkpoint; what is told. */
+/* CURRENT goes back before the lost output, if there is a checkpoint; the printed
+ * result. */
 static int edit_back(struct scr_index *index, void *arg, int *changed,
                      struct scr_err *err)
 {
@@ -310,7 +311,7 @@ static int go_back(struct postrun *p, struct scr_err *err)
     return scr_prefix_index_update(&p->t->env, &p->t->prefix, edit_back, p, err);
 }
 
-/* What one left that was killed when all was in place, and before it had tidied up. */
+/* Leftovers of a postrun that was killed after all was in place, before the cleanup. */
 static void tidy(const struct postrun *p)
 {
     for (size_t i = p->index.n; i-- > 0;)
@@ -363,7 +364,7 @@ static void adopt(struct scr_tool *t)
                        n > 1 ? "s" : "");
 }
 
-/* What flushes that were killed held under temporary names goes. */
+/* Removes temporary files of killed flushes. */
 static void sweep(struct scr_tool *t)
 {
     struct scr_err why = SCR_ERR_INIT;

@@ -9,8 +9,8 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-/* How many nodes an earlier allocation ran on says nothing about this one. What is in
- * cache stays recorded: this may be the second run in the same allocation. */
+/* The number of nodes of an earlier allocation does not apply to this one. Records of
+ * the cache stay: this may be the second run in the same allocation. */
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     TRY(scr_tool_prefix(t, a->opt[OPT_PREFIX], 1, err));

@@ -31,7 +31,7 @@ struct set {
     enum scr_scheme scheme;
     int n, id;
     char *dir;                   /* all files are in it */
-    const char *red[SCR_EC_MAX]; /* those that are there, by member */
+    const char *red[SCR_EC_MAX]; /* the existing ones, by member */
     char *out[SCR_EC_MAX];       /* where a lost one is written, by member */
 };
 

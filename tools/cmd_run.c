@@ -20,7 +20,8 @@ static const char *launcher_of(const char *who)
     return strcmp(base, "run") == 0 ? NULL : base;
 }
 
-/* The launcher may be any, unless its options are to be told from a run command. */
+/* The launcher may be any, unless its options must be distinguished from a run
+ * command. */
 static int plain_line(const struct scr_rm *here, const char *launcher,
                       const char *const *args, struct scr_strv *argv,
                       struct scr_err *err)

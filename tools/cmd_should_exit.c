@@ -34,7 +34,7 @@ static int check_nodes(const struct job *job, const struct scr_args *a,
                        struct scr_err *err, int *stop)
 {
     struct scr_hostlist down = SCR_HOSTLIST_INIT, left = SCR_HOSTLIST_INIT;
-    const char *from = "--min-nodes"; /* who says how many are needed */
+    const char *from = "--min-nodes"; /* the source of the number needed */
     int64_t given = 0;
     TRY(scr_tool_int(job->t, a, OPT_MIN_NODES, SCR_AT_LEAST(1), &given, err));
     if (a->opt[OPT_DOWN] == NULL)

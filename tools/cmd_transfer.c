@@ -176,7 +176,7 @@ static int go_background(struct scr_tool *t, const struct scr_args *a, const cha
     return rc;
 }
 
-/* --- what it does, and what it is told --- */
+/* --- its state, and its commands --- */
 
 static int read_file(struct scr_tool *t, const char *dir, scr_hash *h,
                      struct scr_transfer *tr, uint64_t *left, struct scr_err *err)
@@ -241,7 +241,7 @@ static int edit_command(scr_hash *h, void *arg, int *changed, struct scr_err *er
     return scr_transfer_set(h, &t) == SCR_OK ? SCR_OK : scr_no_memory(err);
 }
 
-/* Only somebody who is there can be told; who comes later copies what is listed. */
+/* Only a running process can be asked; a later one copies the listed files. */
 static int give_command(struct scr_tool *t, enum scr_transfer_command command,
                         const char *dir, struct scr_err *err)
 {

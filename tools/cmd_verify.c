@@ -26,7 +26,7 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-/* What is found, over all datasets. */
+/* The results, over all datasets. */
 struct tally {
     struct scr_tool *t;
     int repair;
@@ -130,7 +130,7 @@ static void check_set(const struct scr_env *env, const struct scr_scan_set *set,
             scr_faults_add(f, "%s is gone", set->red[i]);
 }
 
-/* Redundancy files a scavenge left beside the record. */
+/* Redundancy files that a scavenge left with the record. */
 static int check_redfiles(struct tally *y, int id, struct scr_faults *f,
                           struct scr_err *err)
 {
@@ -175,8 +175,8 @@ static int look_at_prefix(struct tally *y, int id, struct scr_faults *f,
     return check_redfiles(y, id, f, err);
 }
 
-/* Rebuilds redundancy files whose application files are all right. What is left is
- * found afterwards; err tells why. */
+/* Rebuilds redundancy files whose application files are all right. Remaining problems
+ * are found afterwards; err has the reason. */
 static void mend_redfiles(const struct scr_env *env, const struct scr_prefix *p, int id,
                           struct scr_err *err)
 {
@@ -202,7 +202,7 @@ static void tell_repair(struct tally *y, int built, const char *why, int newer)
         tell_note(y, *why != '\0' ? why : "not repaired");
 }
 
-/* Mends what can be mended, and looks again, at everything. good: redundancy files
+/* Repairs all it can, and checks everything again. good: redundancy files
  * only. */
 static int repair_prefix(struct tally *y, int id, int good, size_t *left,
                          struct scr_err *err)

@@ -20,7 +20,7 @@ static const struct scr_opt opts[] = {
 
 static const struct timespec TICK = { .tv_sec = 1 };
 
-/* Without a record of who was there before, the newest may be anybody's. */
+/* Without a record of earlier steps, the newest may belong to any program. */
 static int check_alone(const struct job *job, struct scr_err *err)
 {
     struct scr_hostlist steps = SCR_HOSTLIST_INIT;

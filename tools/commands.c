@@ -12,7 +12,7 @@
 
 static const char blanks[] = " \t\n";
 
-/* What stands behind the '=' of one of ours, "" if nothing does; NULL: it is none. */
+/* The text after the '=' of one of ours, "" if there is none; NULL: it is none. */
 static const char *value_of(const char *word, int *again)
 {
     static const char *const names[] = { "-rc", "--run-cmd", "-rs", "--restart-cmd" };
@@ -81,8 +81,8 @@ static int take_one(const char **args, size_t at, struct scr_commands *c,
     return SCR_OK;
 }
 
-/* What a launcher takes for the program may be the value of one of ours, so that each
- * goes before the next is sought. */
+/* A launcher may take the value of one of ours for the program, so each is removed
+ * before the search for the next. */
 static int take_all(const struct scr_launcher *l, const char **args,
                     struct scr_commands *c, struct scr_err *err)
 {

@@ -156,7 +156,7 @@ static void plan_strikes(struct drill_plan *p)
     p->nstrikes = again ? 2 : 1;
 }
 
-/* The solver lies beside the program in a build directory, or where it was installed.
+/* The solver is next to the program in a build directory, or where it was installed.
  */
 static int find_solver(struct scr_tool *t, struct drill_plan *p, struct scr_err *err)
 {
@@ -227,7 +227,7 @@ static int make_dir(struct scr_tool *t, const char *base, const char *name, char
     return rc;
 }
 
-/* Where the working directory is to be made, malloc'd. */
+/* The parent of the working directory, malloc'd. */
 static int find_base(struct scr_tool *t, const char *given, char **base,
                      struct scr_err *err)
 {

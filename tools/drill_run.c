@@ -20,12 +20,14 @@ static const char job_user[] = "drill";
 
 enum { MAX_PHASE_FILE = 16 << 20, MAX_PID_FILE = 256, MAX_LOG = 256 << 20 };
 static const double poll_s = 0.01;    /* between two looks at the phase file */
-static const double graceful_s = 5.0; /* for mpirun to end its processes when told to */
+static const double graceful_s = 5.0; /* for mpirun to end its processes when asked
+                                       * to */
 
 /* --- the environment of a run --- */
 
-/* More processes than cores, perhaps as root in a container: what MPI libraries need to
- * be told, and where Open MPI is to put files that a killed process leaves behind. */
+/* More processes than cores, perhaps as root in a container: settings that MPI
+ * libraries need, and the place where Open MPI puts files that a killed process leaves
+ * behind. */
 static void env_add_mpi(struct scr_strv *e, const struct drill *d)
 {
     static const char *const fixed[] = {
@@ -181,7 +183,7 @@ static int forget_pids(const struct scr_sys *sys, const struct drill *d,
                                              : scr_fail(err, rc, 0, "%s", why.text);
 }
 
-/* What dies with a node: its directories under both bases. */
+/* Removes the data lost with a node: its directories under both bases. */
 static int remove_storage(const struct scr_sys *sys, const struct drill *d,
                           const char *node, struct scr_err *err)
 {

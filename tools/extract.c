@@ -22,7 +22,7 @@ struct job {
     struct scr_err first;
 };
 
-/* 1 if something is there; what it is, is compared with the record. */
+/* 1 if a file exists; what it is, is compared with the record. */
 static int is_there(const struct job *j, const char *path)
 {
     struct stat st;
@@ -80,7 +80,7 @@ static int sync_dir(const struct job *j, const char *path, struct scr_err *err)
     return rc;
 }
 
-/* A file that came to lie there meanwhile, a newer dataset's perhaps, stays. */
+/* A file that appeared there in the meantime, perhaps of a newer dataset, stays. */
 static int write_file(struct job *j, const struct scr_copy *job, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -121,7 +121,7 @@ out:
 
 /* --- all of them --- */
 
-/* One that cannot be had does not keep the others. */
+/* A file that cannot be read does not stop the others. */
 static void extract_files(struct job *j, const struct scr_rank2file *list)
 {
     for (size_t i = 0; i < list->n; i++)

@@ -33,7 +33,7 @@ void scr_job_close(struct job *job)
     job->self = NULL;
 }
 
-/* What the allocation had stays. */
+/* The nodes of the allocation stay. */
 static void take_over(struct job *job, struct job *fresh)
 {
     struct scr_hostlist nodes = job->rm.nodes;
@@ -102,7 +102,7 @@ out:
     scr_hash_delete(h);
     *nodes = rc == SCR_OK && n > 0 ? (size_t)n : 0;
     if (rc == SCR_OK || rc == SCR_E_NOENT || rc == SCR_E_CORRUPT)
-        return SCR_OK; /* a damaged one is written anew by the next run */
+        return SCR_OK; /* the next run rewrites a damaged one */
     return scr_fail(err, rc, 0, "%s", why.text);
 }
 

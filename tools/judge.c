@@ -194,7 +194,7 @@ out:
 
 /* --- in the prefix directory --- */
 
-/* What an error met in reading a dataset's files says of it. */
+/* The state of a dataset after an error in reading its files. */
 static enum scr_candidate_state state_of(int rc)
 {
     if (rc == SCR_E_VERSION)
@@ -243,7 +243,7 @@ static int hint_at_rebuild(const struct scr_judge *q, struct scr_candidate *c,
                : scr_no_memory(err);
 }
 
-/* The summary, or what it will say once somebody enters the dataset. */
+/* The summary, or its content once the dataset is entered. */
 static int read_summary(const struct scr_judge *q, struct scr_candidate *c,
                         int *complete, scr_hash *dset, struct scr_err *err)
 {
@@ -254,7 +254,7 @@ static int read_summary(const struct scr_judge *q, struct scr_candidate *c,
     return scr_prefix_summary_read(q->env, q->prefix, c->id, complete, dset, err);
 }
 
-/* Whether it has the record of names that are missing may not have been told. */
+/* It may be unknown whether it has the record of missing names. */
 static int read_records(const struct scr_judge *q, struct scr_candidate *c,
                         int *complete, scr_hash *dset, struct scr_rank2file *list,
                         struct scr_err *err)
@@ -467,7 +467,7 @@ static int tell_lost(const struct scr_judge *q, const struct scr_restart_list *l
     return j->lost.oldest == 0 || j->lost_text != NULL;
 }
 
-/* A flush file that is damaged, or of a newer version, lists none: so does a start. */
+/* A flush file that is damaged, or of a newer version, lists none, as in a start. */
 static int find_lost(const struct scr_judge *q, const struct scr_index *index,
                      struct scr_judgement *j, struct scr_err *err)
 {

@@ -34,8 +34,8 @@ static int add(char ***list, size_t *n, char *path, struct scr_err *err)
     return SCR_OK;
 }
 
-/* What is named in a directory that others can write to, anywhere on the disk, is not
- * to be believed, and certainly not to be repaired (invariant D4). */
+/* Names in a directory that others can write to may lead anywhere on the disk: they
+ * must not be trusted, and the files must not be repaired (invariant D4). */
 static int check_ours(const char *what, const char *dir, const struct stat *st,
                       struct scr_err *err)
 {

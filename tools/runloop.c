@@ -25,7 +25,7 @@ static const double TERM_GRACE_S = 10; /* from asking a run to end to killing it
 
 /* --- signals --- */
 
-/* What asks the run to stop. SIGCHLD only wakes us up. Under nohup(1) the end of the
+/* Requests to stop the run. SIGCHLD only wakes us up. Under nohup(1) the end of the
  * session is to change nothing. */
 static void handled(sigset_t *set)
 {
@@ -38,8 +38,8 @@ static void handled(sigset_t *set)
         sigdelset(set, SIGHUP);
 }
 
-/* Waits for a signal, but no longer than a tick: its number, 0: none. *hangs: it tells
- * that the run hangs (scr_watchdog). */
+/* Waits for a signal, but no longer than a tick: its number, 0: none. *hangs: it
+ * reports that the run hangs (scr_watchdog). */
 static int next_signal(double seconds, int *hangs)
 {
     sigset_t set;
@@ -104,8 +104,8 @@ static void record(const struct runloop *l, const char *event, double seconds,
 
 /* --- a run --- */
 
-/* Launchers end what they started when asked to. One that does not may leave a step
- * behind: that is killed through the manager first. */
+/* Launchers end their processes when asked to. A launcher that does not may leave a
+ * step behind: the step is killed through the manager first. */
 static void end_run(struct runloop *l, pid_t pid, int *status)
 {
     char *step = NULL;
@@ -193,7 +193,7 @@ static void say_end(const struct runloop *l, double seconds, const struct scr_er
                : scr_asprintf("run %d: %s", l->runs, why->text));
 }
 
-/* A group of its own, so that Control-C reaches us only; then it may not read from the
+/* Its own group, so that Control-C reaches us only; then it may not read from the
  * terminal. */
 static int start(struct runloop *l, const struct scr_strv *argv,
                  const struct scr_strv *env, pid_t *pid, struct scr_err *err)
@@ -327,7 +327,7 @@ static void reload(struct runloop *l)
         SAY(l, SCR_LOG_WARN, "the configuration of the last run is used: %s", why.text);
 }
 
-/* Whether there is to be another run after the last one, and then waits for it. */
+/* Whether another run follows the last one, and then waits for it. */
 static int goes_on(struct runloop *l, int *go, struct scr_err *err)
 {
     int halted = 0;
@@ -375,7 +375,7 @@ static void find_end_time(struct runloop *l)
         SAY(l, SCR_LOG_WARN, "end of the allocation not known: %s", why.text);
 }
 
-/* What runs in the job already is somebody else's, and outlives our runs. */
+/* Steps that run in the job already are not ours, and outlive our runs. */
 static void find_others(struct runloop *l)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -387,7 +387,7 @@ static void find_others(struct runloop *l)
             why.text);
 }
 
-/* Without a resource manager the launcher's own options may tell the nodes. */
+/* Without a resource manager the launcher's own options may name the nodes. */
 static int find_nodes(struct runloop *l, struct scr_err *err)
 {
     int rc = SCR_OK;
@@ -506,7 +506,7 @@ out:
     return rc;
 }
 
-/* What failed after a run must not hide how the run ended. */
+/* A failure after a run must not hide how the run ended. */
 static int finish(struct runloop *l, int rc, int *status, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -527,7 +527,7 @@ static int finish(struct runloop *l, int rc, int *status, struct scr_err *err)
 }
 
 /* A signal was about the runs of one scr_srun: the next one is not to find what it
- * left. Nobody else runs here, by the lock of run.scr. */
+ * left. No other command runs here, by the lock of run.scr. */
 static void take_back(const struct runloop *l)
 {
     struct scr_err why = SCR_ERR_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads, mends and lists what a scavenge left of a dataset. */
+/* Reads, repairs and lists the files that a scavenge left of a dataset. */
 #include "scan.h"
 
 #include <stdio.h>
@@ -134,8 +134,8 @@ static int is_same(const struct scr_scan *s, const struct scr_dataset *d)
            scr_dataset_is_same(&known, d);
 }
 
-/* World size and dataset hash, from the first source that tells. Sources that disagree
- * are leftovers of another dataset. */
+/* World size and dataset hash, from the first source that has them. Sources that
+ * disagree are leftovers of another dataset. */
 static int learn(struct scr_scan *s, int ranks, const scr_hash *dset,
                  struct scr_err *err)
 {
@@ -309,7 +309,7 @@ static int enter_map(struct scr_scan *s, scr_filemap *map, int rank,
     return r != NULL ? enter_map_files(s, map, r, err) : SCR_E_NOMEM;
 }
 
-/* For ranks whose redundancy file told nothing. */
+/* For ranks without a usable redundancy file. */
 static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
                     struct scr_err *err)
 {
@@ -365,8 +365,8 @@ static int add_header_paths(const struct scr_redhead *h, struct scr_table *paths
     return rc;
 }
 
-/* Adds all that a rebuild of the set could write. It does not go by a header that
- * cannot be read, or that is another dataset's. */
+/* Adds all that a rebuild of the set could write. It does not use a header that cannot
+ * be read, or that is another dataset's. */
 static int add_set_paths(const struct scr_scan *s, const struct scr_scan_set *set,
                          struct scr_table *paths)
 {

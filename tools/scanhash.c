@@ -61,7 +61,7 @@ static void enter_map(const struct scr_scan *s, scr_hash *d, scr_filemap *map, i
     *whole = expected >= 0 && found >= expected;
 }
 
-/* good: ranks all of whose files are there. */
+/* good: ranks with all their files. */
 static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *good,
                       struct scr_err *err)
 {

@@ -33,7 +33,8 @@ enum {
     ARGV_MAX = 24,
     LINES_MAX = 8 /* of what one node complains of */
 };
-static const char left_out[] = "kept for other nodes left out"; /* scr_copy says so */
+static const char left_out[] = "kept for other nodes left out"; /* reported by
+                                                                 * scr_copy */
 
 /* --- time --- */
 
@@ -55,7 +56,7 @@ static double time_for_round(const struct scr_scavenge *s)
 
 /* --- nodes --- */
 
-/* The nodes of the job; without a manager, and nobody who names them, this one. */
+/* The nodes of the job; without a manager or a list, this one. */
 static int list_nodes(struct scr_scavenge *s, const char *jobset,
                       struct scr_hostlist *nodes, struct scr_err *err)
 {
@@ -148,8 +149,8 @@ static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_er
     return SCR_OK;
 }
 
-/* What is in reach from here, by the configuration; scr_copy looks on the other nodes,
- * and where we are told to. */
+/* The caches in reach from here, by the configuration; scr_copy reads those of the
+ * other nodes, and the directory of the option. */
 static int check_unused(const struct scr_scavenge *s, const struct scr_reach *reach,
                         struct scr_err *err)
 {
@@ -340,8 +341,8 @@ static uint64_t measure(const struct scr_sys *sys, const char *dir)
 }
 
 /* Signals that end us; not those that are ignored, as SIGHUP under nohup(1), or blocked
- * by who started us. They wait while something runs on the nodes: nobody else ends
- * that. */
+ * by who started us. They wait while a command runs on the nodes: only this process
+ * ends it. */
 static sigset_t ending_signals(void)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -364,7 +365,7 @@ static int is_asked_to_end(const struct round *r)
            !sigisemptyset(&pending);
 }
 
-/* The nodes tell nothing while they copy; what they have written does. */
+/* The nodes report nothing while they copy; what they have written does. */
 static void watch(struct round *r, uint64_t bytes)
 {
     static const struct timespec pause = { 0, 50 * 1000 * 1000 };
@@ -521,7 +522,7 @@ static int copy_shared(struct scr_scavenge *s, int id, struct scr_err *err)
     return rc == SCR_OK ? leave_out_down(s, err) : rc;
 }
 
-/* 1 if the time was over for most nodes: then much is to be copied, and no node hangs.
+/* 1 if the time was over for most nodes: then there is much to copy, and no node hangs.
  */
 static int is_slow(const struct round *r, double start)
 {
@@ -531,7 +532,7 @@ static int is_slow(const struct round *r, double start)
     return late > r->nodes->n / 2 && scr_now_mono() - start >= r->limit_s;
 }
 
-/* What is copied already is not copied again by those that get more time. */
+/* Nodes that get more time do not copy finished files again. */
 static int run_first(struct round *r, uint64_t bytes, struct scr_err *err)
 {
     double start = scr_now_mono();

@@ -34,7 +34,7 @@ static int take_back(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     scr_hash_unset(h, BEFORE);
     *changed = 1;
     if (now.checkpoints_left < 0 || now.checkpoints_left > 1)
-        return SCR_OK; /* somebody has set another condition */
+        return SCR_OK; /* a user has set another condition */
     scr_hash_unset(h, LEFT);
     if (before > 1)
         scr_hash_set_val_i64(h, LEFT, before - 1 + now.checkpoints_left);
@@ -46,7 +46,7 @@ int scr_stop_ask(const struct scr_tool *t, struct scr_err *err)
     return scr_prefix_state_update(&t->env, &t->prefix, "halt.scr", ask, NULL, err);
 }
 
-/* Mostly there is none, and then the file, be it damaged, is nobody's business here. */
+/* Mostly there is none, and then even a damaged file does not matter here. */
 int scr_stop_take_back(const struct scr_tool *t, struct scr_err *err)
 {
     scr_hash *h = scr_hash_new();

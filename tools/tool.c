@@ -104,7 +104,7 @@ int scr_tool_cfg(struct scr_tool *t, const char *prefix, struct scr_err *err)
     return rc;
 }
 
-/* Only the environment counts besides the option: a mistake in a configuration file
+/* Only the option and the environment count: a mistake in a configuration file
  * must not keep anyone from halting a job. */
 int scr_tool_prefix(struct scr_tool *t, const char *given, int create,
                     struct scr_err *err)
@@ -363,7 +363,7 @@ static int run_help(struct scr_tool *t)
     return run_command(t, 2, argv);
 }
 
-/* `scr NAME …`: who becomes "scr NAME". */
+/* `scr NAME …`: the name becomes "scr NAME". */
 static int run_named(struct scr_tool *t, int argc, char **argv)
 {
     int is_help = argc > 2 && strcmp(argv[1], "help") == 0;

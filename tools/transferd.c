@@ -27,7 +27,8 @@
 
 enum {
     TICK_NS = 50000000,
-    LIFE_MS = 3000, /* whoever looks whether we live holds the lock for a moment */
+    LIFE_MS = 3000, /* a process that checks whether we live holds the lock for a
+                     * moment */
     REPORT_S = 30,  /* until one whose report cannot be written ends all the same */
     NOBODY = 0      /* files that belong to no dataset */
 };
@@ -182,7 +183,7 @@ static int is_there(const struct scr_env *env, const struct scr_transfer_file *f
            (uint64_t)st.st_size == f->size;
 }
 
-/* The first thing in the threads: what is to be asked of cache and prefix directory. */
+/* The first step in the threads: checks of cache and prefix directory. */
 static int prepare(void *arg, struct scr_xfer_file *file, size_t n, struct scr_err *err)
 {
     struct run *r = arg;
@@ -253,7 +254,7 @@ static int make_xfer(struct run *r, struct scr_err *err)
     return rc;
 }
 
-/* What fails here is reported like what fails later. */
+/* Errors here are reported like later ones. */
 static void run_start(struct daemon *d)
 {
     struct run *r = d->run = d->next;
@@ -382,7 +383,7 @@ static void report_written(struct run *r, scr_hash *h)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* A file of nobody's that failed is not tried again until it is listed anew. */
+/* A file without a dataset that failed is not tried again until it is listed again. */
 static void report_nobodys(const struct run *r, scr_hash *h)
 {
     for (SCR_HASH_EACH(e, r->files)) {
@@ -393,7 +394,7 @@ static void report_nobodys(const struct run *r, scr_hash *h)
     }
 }
 
-/* Those that were only interrupted continue later; cancelled ones are told so. */
+/* Those that were only interrupted continue later; cancelled ones get that code. */
 static void report_end(struct daemon *d, scr_hash *h)
 {
     struct run *r = d->run;
@@ -439,7 +440,7 @@ static void settle_report(struct daemon *d, int rc)
     d->busy = scr_now_mono();
 }
 
-/* Cancelled ranks that nobody is copying have ended. */
+/* Cancelled ranks without a running copy have ended. */
 static void settle_cancelled(const struct daemon *d, scr_hash *h)
 {
     for (SCR_HASH_EACH(s, scr_hash_get(h, "DSET"))) {
@@ -458,8 +459,8 @@ static void settle_cancelled(const struct daemon *d, scr_hash *h)
     }
 }
 
-/* What is under way is not wanted: one of its ranks is cancelled, or gone, or the
- * dataset was listed anew. */
+/* The running copy must end: one of its ranks is cancelled, or gone, or the dataset was
+ * listed again. */
 static int is_unwanted(const struct run *r, const scr_hash *h)
 {
     struct scr_transfer_dset d = { 0 };
@@ -474,8 +475,8 @@ static int is_unwanted(const struct run *r, const scr_hash *h)
 
 /* --- the file: one transaction --- */
 
-/* With the file's lock held, so that whoever lists something sees either that we look
- * after it, or that we have ended. */
+/* With the file's lock held, so that a process that lists files sees either that we
+ * serve the file, or that we have ended. */
 static void decide_end(struct daemon *d, struct scr_transfer *t)
 {
     double now = scr_now_mono();
@@ -552,7 +553,8 @@ static int is_overdue(const struct daemon *d)
            (d->o->once || (d->o->idle > 0 && scr_now_mono() - d->busy >= d->o->idle));
 }
 
-/* What has ended cannot be reported: those who wait for it take our end for it. */
+/* Ended ranks cannot be reported: processes that wait for them notice our end
+ * instead. */
 static int is_hopeless(struct daemon *d)
 {
     return d->run != NULL && has_ended(d) &&

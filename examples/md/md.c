@@ -142,8 +142,8 @@ static void write_log(struct md *m)
         fprintf(m->log, "%d %.17g\n", m->step, m->energy);
 }
 
-/* mode "w" starts a new log, "a" appends. The run continues without a log if necessary.
- * */
+/* mode "w" starts a new log, "a" appends. The run continues without a log if
+ * necessary. */
 static void open_log(struct md *m, const char *mode)
 {
     m->log = fopen(m->log_name, mode);

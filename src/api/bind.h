@@ -25,8 +25,8 @@ SCR_API int scr_bind_get_version(char *version, size_t size);
 
 /* Before MPI opens a file together, for a program that does not come by MPI_File_open
  * of C. Collective over comm. 1 on all its ranks: the file must not be opened, the
- * program must get *file and *code; 0: it is opened. comm, *file: handles of Fortran.
- * */
+ * program must get *file and *code; 0: it is opened. comm, *file: handles of
+ * Fortran. */
 SCR_API int scr_bind_open_file(int comm, const char *name, int *file, int *code);
 
 #endif

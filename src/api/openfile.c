@@ -8,8 +8,8 @@
 #include "api/bind.h"
 
 /* As the handler of files that could not be opened has it: programs are given the
- * error, unless they asked to be ended. A handler of their own cannot be called without
- * a file.
+ * error, unless they asked to be ended. Their own handler cannot be called without a
+ * file.
  */
 static int fail(MPI_Comm comm, int code)
 {

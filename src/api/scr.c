@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The façade: SCR_* calls over the one context of this process. Checks the state table,
- * calls core, prints the error once. The only file with writable variables of its own.
+ * calls core, prints the error once. The only file with writable variables.
  */
 #include "scr.h"
 
@@ -66,8 +66,8 @@ static void remember(int rc, const struct scr_err *err)
                  err->text[0] != '\0' ? err->text : scr_err_meaning(rc));
 }
 
-/* SCR_Init, or SCR_Start_output, has said why; a program that continues regardless is
- * not told again by every call of every process. */
+/* SCR_Init, or SCR_Start_output, has said why; a program that continues does not get
+ * the message again from every call of every process. */
 static int is_told(void)
 {
     int told = the_ctx != NULL && the_ctx->is_told;
@@ -200,7 +200,7 @@ static void end_the_run(int status)
 }
 
 /* The documented halt: a condition is due, the newest checkpoint is flushed, the run
- * ends. If that failed, the status tells a script that something is left to be saved.
+ * ends. If that failed, the status shows a script that datasets must still be saved.
  */
 static void halt_if_due(struct scr_ctx *ctx)
 {
@@ -211,7 +211,7 @@ static void halt_if_due(struct scr_ctx *ctx)
     end_the_run(ctx->halt_unsafe ? 1 : 0);
 }
 
-/* For calls that are possible before the context has communicators of its own. */
+/* For calls that are possible before the context has its own communicators. */
 static struct scr_comm get_world(void)
 {
     struct scr_comm world = { .comm = MPI_COMM_WORLD };
@@ -387,7 +387,7 @@ const char *SCR_Configf(const char *format, ...)
     return reply;
 }
 
-/* What programs that overlook the error of SCR_Route_file get. Where SCR does not run
+/* The path for programs that ignore the error of SCR_Route_file. Where SCR does not run
  * they continue with their own files. Where it does they must not open anything: the
  * buffer may hold the path of an older file, which they would write over, or take for
  * good. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a file is besides its bytes. */
+/* Attributes of a file, without its bytes. */
 #include "base/attr.h"
 
 #include <errno.h>

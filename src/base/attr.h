@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes of a file, without its bytes: kind, mode, owner and times of an open one.
- * */
+/* Attributes of a file, without its bytes: kind, mode, owner and times of an open
+ * one. */
 #ifndef SCR_BASE_ATTR_H
 #define SCR_BASE_ATTR_H
 

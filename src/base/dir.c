@@ -322,7 +322,7 @@ static int remove_below(const struct scr_sys *sys, int fd, const char *shown,
 {
     struct names all = { 0, 0, 0 };
     int again = -1, rc;
-    do /* a descriptor of its own for the list, which closes it */
+    do /* a separate descriptor for the list, which closes it */
         again = sys->openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     while (again < 0 && errno == EINTR);
     if (again < 0)

@@ -20,7 +20,7 @@ static const struct {
 #undef X
 };
 
-/* What an errno says more precisely than "input/output error". */
+/* Codes for errno values more precise than "input/output error". */
 static const struct {
     int sys, code;
 } refined[] = {

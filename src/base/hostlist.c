@@ -150,7 +150,7 @@ static int expand_group(struct expansion *x, size_t len, const char *p)
     return SCR_OK;
 }
 
-/* Completes x->name, of which len bytes stand, with what the item has from p on. */
+/* Completes x->name, with len bytes so far, from the item from p on. */
 static int expand_from(struct expansion *x, size_t len, const char *p)
 {
     const char *end = x->item + x->item_len;
@@ -350,7 +350,7 @@ static char *compress(char *const *name, size_t n)
     return scr_str_take(&s);
 }
 
-/* The names, borrowed, in an array of their own that may be sorted. */
+/* The names, borrowed, in a separate array that may be sorted. */
 static char **borrow(const struct scr_hostlist *list,
                      int (*order)(const void *, const void *))
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A lock between processes: an open-file-description lock on a file of its own. */
+/* A lock between processes: an open-file-description lock on a separate file. */
 #include "base/lock.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ enum {
     NOTES = 64             /* holders' lines of a file that is locked by keys */
 };
 
-/* What of a lock file is locked, and where its holder signs. */
+/* The locked bytes of a lock file, and the place of the holder's name. */
 struct part {
     off_t at, len; /* len 0: up to the end, wherever that is */
     off_t note;
@@ -75,7 +75,7 @@ struct want {
 };
 
 /* 1 if the lock was taken, 0 if another has one in its way, -1 with errno. On a remote
- * file system a signal may come in between, and tells nothing. */
+ * file system a signal may come in between, and means nothing. */
 static int try_lock(const struct scr_sys *sys, int fd, const struct want *want)
 {
     struct flock lk = { .l_type = want->type, .l_whence = SEEK_SET };

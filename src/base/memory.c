@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What statvfs, /proc/meminfo and control groups say of room for files. */
+/* Room for files, from statvfs, /proc/meminfo and control groups. */
 #include "base/memory.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static uint64_t number(const char *text)
     return end == text || errno != 0 ? UINT64_MAX : n;
 }
 
-/* What follows key, at the beginning of a line; NULL: there is no such line. */
+/* The text after key, at the beginning of a line; NULL: there is no such line. */
 static const char *after(const char *text, const char *key)
 {
     size_t n = strlen(key);
@@ -115,7 +115,7 @@ static uint64_t left_in(const struct scr_sys *sys, const struct version *v,
 }
 
 /* The group and all it is in. Where a container shows another part of the tree than
- * the group's path begins with, the last, its top, is what is there. */
+ * the group's path begins with, only the last, its top, exists. */
 static uint64_t left_up(const struct scr_sys *sys, const struct version *v,
                         const char *cgroup, const char *path, size_t n)
 {
@@ -188,7 +188,7 @@ static int is_in_memory(const struct scr_sys *sys, const char *path)
     return is;
 }
 
-/* ramfs has no size: it tells of no blocks at all. */
+/* ramfs has no size: it reports no blocks at all. */
 static uint64_t free_at(const struct scr_sys *sys, const char *path)
 {
     struct statvfs st;

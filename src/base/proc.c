@@ -64,7 +64,7 @@ static char **merge_env(const char *const *settings)
 
 /* --- starting --- */
 
-/* What of a start has to be given back. */
+/* The resources of a start that must be released. */
 struct launch {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -126,14 +126,14 @@ static int describe(const struct scr_proc_spec *spec, struct launch *l)
     if (rc == 0 && spec->cwd != NULL)
         rc = posix_spawn_file_actions_addchdir_np(&l->files, spec->cwd);
 
-    /* What we block or ignore is our affair, not the program's. */
+    /* The program does not inherit the signals we block or ignore. */
     short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
     sigset_t none, dfl;
     sigemptyset(&none);
     sigemptyset(&dfl);
     sigaddset(&dfl, SIGPIPE);
     if (spec->new_group)
-        flags |= POSIX_SPAWN_SETPGROUP; /* its default group 0 means one of its own */
+        flags |= POSIX_SPAWN_SETPGROUP; /* its default group 0 means a new one */
     if (spec->new_session)
         flags |= POSIX_SPAWN_SETSID;
     if (rc == 0)
@@ -145,7 +145,7 @@ static int describe(const struct scr_proc_spec *spec, struct launch *l)
     return rc;
 }
 
-/* posix_spawn and not fork: it tells why a program cannot be executed, and copies no
+/* posix_spawn and not fork: it reports why a program cannot be executed, and copies no
  * page tables, nor memory registered with a network card, of a large process. */
 static int spawn(const struct scr_proc_spec *spec, struct launch *l, pid_t *pid)
 {

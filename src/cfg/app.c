@@ -83,7 +83,7 @@ int scr_cfg_app(struct scr_cfg *cfg, const char *text, char **reply,
     return SCR_OK;
 }
 
-/* What kind of call it is does not depend on what the variables hold. */
+/* The kind of the call does not depend on the values of variables. */
 static const char *any_value(const char *name, void *arg)
 {
     (void)name, (void)arg;

@@ -15,7 +15,7 @@
 /* Bytes: the GROUPS lines of the largest machines fit many times. */
 enum { MAX_FILE = 64 << 20 };
 
-/* What some editors put before UTF-8. */
+/* The mark that some editors put before UTF-8. */
 enum { MARK_BYTES = 3 };
 static const char byte_order_mark[] = "\xEF\xBB\xBF";
 

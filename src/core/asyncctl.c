@@ -99,7 +99,7 @@ void scr_async_fini(struct scr_ctx *ctx)
 }
 
 /* --- datasets that meet on the prefix (meeting.c). Programs give a rank the same paths
- * each time: whether one may be tried again every rank asks of its own; that no newer
+ * each time: every rank checks its own paths before a retry; that no newer
  * one is written over sees the flush to it (invariant P15). --- */
 
 /* Local; in doubt they do. */
@@ -280,7 +280,7 @@ static void let_output_go_all(struct scr_ctx *ctx, int id)
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d stays in cache: %s", id, why.text);
 }
 
-/* A newer dataset has files at its paths: it is done with. */
+/* A newer dataset has files at its paths: it is superseded. */
 static void give_way_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
 {
     scr_flush_tell_newer(ctx, id, why);
@@ -341,7 +341,7 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
             rc = launch_all(ctx, id, &why);
     }
     if (rc == SCR_OK) {
-        if (ctx->prm.phase_file != NULL) /* who strikes in it finds it under way */
+        if (ctx->prm.phase_file != NULL) /* a failure injected here finds it running */
             scr_async_go(ctx);
         scr_phase_all(ctx, "flush", id);
         return;
@@ -387,7 +387,7 @@ void scr_async_poll_all(struct scr_ctx *ctx)
 {
     while (ctx->async.n > 0 &&
            scr_flush_poll_all(ctx->async.flush[0]) != SCR_XFER_RUNNING)
-        (void)end_all(ctx); /* told and remembered there */
+        (void)end_all(ctx); /* reported and recorded there */
 }
 
 int scr_async_wait_all(struct scr_ctx *ctx, int id, struct scr_err *err)

@@ -2,7 +2,7 @@
 /* Datasets that bypass the cache: their files are written straight to the prefix
  * directory. The index lists them as incomplete from Start_output on; Complete_output
  * syncs the files, records them and makes the entry complete (invariants P1, P8). Where
- * an older dataset has a file the new one is written beside it (store/replacing.h). */
+ * an older dataset has a file the new one is written next to it (store/replacing.h). */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +198,7 @@ static int may_list(struct scr_ctx *ctx, struct scr_older *older, const char *de
     return SCR_OK;
 }
 
-/* Of a complete dataset all files are there; those of a pending one may be still to
+/* A complete dataset has all its files; those of a pending one may be still to
  * come. So lists of complete ones are only read where there is a file. */
 static int find_older(struct scr_ctx *ctx, const char *dest, int is_there, int *found,
                       struct scr_err *err)
@@ -317,8 +317,8 @@ static int in_turns_all(struct scr_ctx *ctx, scr_turn_work work, void *arg,
                             work, arg, err);
 }
 
-/* 1 if all ranks that share a file have it beside its place: shared tells which have
- * the file, beside which have it there. */
+/* 1 if all ranks that share a file have it next to its place: shared has the ranks with
+ * the file, beside those that have it there. */
 static int is_one_place(const struct scr_output *out, const struct scr_table *beside,
                         const char *dest)
 {
@@ -432,7 +432,7 @@ static int remove_part(const struct scr_ctx *ctx, const char *dir)
     return !scr_file_is_there(ctx->env.sys, dir);
 }
 
-/* The directories beside files to be replaced, and what a program left there. */
+/* The directories next to files to replace, and files that a program left there. */
 static int remove_parts(const struct scr_ctx *ctx)
 {
     int done = 1;
@@ -484,7 +484,7 @@ int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 
 /* --- restart --- */
 
-/* What the index says of the dataset: written in place, or for a shared store. */
+/* The dataset for the index: written in place, or for a shared store. */
 static int wants_in_place(const struct scr_ctx *ctx, int id, int is_shared_store)
 {
     struct scr_index index = SCR_INDEX_INIT;
@@ -524,7 +524,8 @@ out:
     return rc;
 }
 
-/* What this rank has unpacked is noted first, so that it is removed in any case. */
+/* Files unpacked by this rank are recorded first, so that they are removed in any
+ * case. */
 static int enter_files(struct scr_ctx *ctx, int id, const struct scr_rank_files *mine,
                        struct scr_table *shared, struct scr_err *err)
 {

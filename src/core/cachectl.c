@@ -337,7 +337,7 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 }
 
 /* In the directories of the files that this rank's map has of it, of each owner the
- * first; what lies on one device is found out at once. */
+ * first; files on one device are found together. */
 int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int rc = SCR_OK;
@@ -460,7 +460,7 @@ int scr_cache_kind(const struct scr_ctx *ctx, int id)
     return h != NULL ? h->kind : 0;
 }
 
-/* Of those of another number of ranks not every rank knows. */
+/* Not every rank knows datasets of a different number of ranks. */
 int scr_cache_find_all(const struct scr_ctx *ctx, const char *name)
 {
     int found = 0;

@@ -830,15 +830,14 @@ void scr_prefix_purge_all(struct scr_ctx *ctx);
  * warning, and retried at the next start. */
 void scr_leftovers_sweep_all(struct scr_ctx *ctx);
 
-/* --- events (event.c): rank 0 appends to <prefix>/.scr/log if SCR_LOG_ENABLE is set
- * --- */
+/* --- events (event.c): rank 0 appends to <prefix>/.scr/log if SCR_LOG_ENABLE --- */
 void scr_event_note(struct scr_ctx *ctx, struct scr_event e);
 /* scr_event_note with the members that apply: SCR_EVENT(ctx, .event = "FETCH_START",
  * .dset = id). Members left out (0, NULL) are not recorded. */
 #define SCR_EVENT(ctx, ...) scr_event_note(ctx, (struct scr_event){ __VA_ARGS__ })
 
-/* --- phases (phase.c): SCR_PHASE_FILE and SCR_PHASE_DELAY, for drills. Waits there as
- * <SCR_PHASE_FILE>.hold demands --- */
+/* --- phases (phase.c): SCR_PHASE_FILE and SCR_PHASE_DELAY, for drills. A phase waits
+ * while <SCR_PHASE_FILE>.hold demands it --- */
 void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id);
 
 /* Rank 0's edit of a state file, agreed. edit as in base/hashfile.h. */

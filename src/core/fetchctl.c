@@ -86,9 +86,9 @@ static void note_in_index_all(struct scr_ctx *ctx, struct fetched f)
                 f.id, why.text);
 }
 
-/* What a fetch that failed left in cache; what was there before, because it was to be
- * read on the prefix, is left alone. One written by another number of ranks was
- * not touched, and may be in cache for those. */
+/* What a fetch that failed left in cache; files that were there before, because the
+ * dataset is read on the prefix, stay. A dataset of a different number of ranks was not
+ * touched, and may be in cache for those. */
 static void clean_up_all(struct scr_ctx *ctx, int id, int rc)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -124,8 +124,8 @@ static int make_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int
     return SCR_OK;
 }
 
-/* Datasets in cache are only evicted if there is no room beside them: until the new one
- * is whole they may be the only copies. */
+/* Datasets in cache are only evicted if there is no room for the new one: until it is
+ * whole they may be the only copies. */
 static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
                                   struct scr_err *err)
 {
@@ -160,8 +160,8 @@ static int is_anothers_all(struct scr_ctx *ctx, int id)
     return scr_or_all(&ctx->world, is == SCR_ENTERED_OTHER);
 }
 
-/* What another number of ranks wrote stays in cache for those: where it has the number
- * of another dataset on the prefix, that is read there. */
+/* A dataset of a different number of ranks stays in cache for those: if another dataset
+ * on the prefix has its number, that one is read there. */
 int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     char *name = NULL;

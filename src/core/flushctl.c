@@ -30,7 +30,7 @@ out:
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush file, dataset %d", m->id);
 }
 
-/* --- the flush file: tells commands what to save when the job has died --- */
+/* --- the flush file: lists for commands what to save when the job has died --- */
 
 struct edit {
     scr_hash_edit make;
@@ -46,9 +46,8 @@ static int edit_and_note(scr_hash *h, void *arg, int *changed, struct scr_err *e
     return rc;
 }
 
-/* On rank 0. A failure to write it is no reason to give up a dataset, so the
- * others do not wait for it; it is reported once, until it is written or fails for
- * another cause. */
+/* On rank 0. A failure to write it is no reason to drop a dataset, so the others do not
+ * wait for it; it is reported once, until it is written or fails for another cause. */
 static void edit_flush_file(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
 {
     struct edit e = { edit, arg, 0 };
@@ -102,7 +101,7 @@ void scr_flush_forget(struct scr_ctx *ctx, int id)
     edit_flush_file(ctx, edit_forget, &f);
 }
 
-/* What rank 0 finds there; what cannot be read is empty. 1 if the index was read. */
+/* The result of rank 0; what cannot be read is empty. 1 if the index was read. */
 static int read_state(const struct scr_ctx *ctx, scr_hash *flush,
                       struct scr_index *index)
 {

@@ -105,7 +105,7 @@ static int load_config(struct scr_ctx *ctx, struct scr_err *err)
 /* Rows of params.def that nothing looks at yet. */
 static const char *const reserved[] = { "SCR_CHECKPOINT_AUTO", "SCR_MTBF" };
 
-/* Known and checked, but without effect in this build: a warning says so. */
+/* Known and checked, but without effect in this build: a warning. */
 static void warn_without_effect(const struct scr_ctx *ctx)
 {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
@@ -163,7 +163,7 @@ static void apply_global_restart(struct scr_params *prm)
     prm->fetch_bypass = 1;
 }
 
-/* What the settings say, once they are known. */
+/* Lines about the settings, once they are known. */
 static int use_config(struct scr_ctx *ctx, struct scr_err *err)
 {
     TRY(scr_cfg_params(ctx->cfg, &ctx->prm, err));
@@ -179,7 +179,7 @@ static int use_config(struct scr_ctx *ctx, struct scr_err *err)
     return SCR_OK;
 }
 
-/* A query before SCR_Init: rank 0 knows and tells all. */
+/* A query before SCR_Init: rank 0 knows and sends it to all. */
 static int query_all(struct scr_ctx *ctx, const struct scr_comm *comm, const char *text,
                      char **reply, struct scr_err *err)
 {
@@ -299,7 +299,7 @@ static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *er
                                                                   : scr_no_memory(err);
 }
 
-/* --- what rank 0 finds, and all go by: {CONFIG/{…}, PATH, NAME} of the prefix, and
+/* --- results of rank 0 for all ranks: {CONFIG/{…}, PATH, NAME} of the prefix, and
  * whether a halt condition is due {HALT} --- */
 
 static int read_config(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err)
@@ -348,8 +348,8 @@ static int open_as_found(struct scr_ctx *ctx, const scr_hash *found,
                : scr_no_memory(err);
 }
 
-/* Rank 0 reads environment and files and makes the prefix directory; everybody
- * continues with what rank 0 found. */
+/* Rank 0 reads environment and files and makes the prefix directory; all ranks continue
+ * with the result of rank 0. */
 static int open_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int is_first = ctx->world.rank == 0, own = SCR_OK;
@@ -371,7 +371,7 @@ static int open_all(struct scr_ctx *ctx, struct scr_err *err)
     return scr_agree_all(&ctx->world, rc, err);
 }
 
-/* What commands are to know of this run; a halt of an earlier allocation is over. */
+/* Data of this run for commands; a halt of an earlier allocation is over. */
 static int record_run(struct scr_ctx *ctx, struct scr_err *err)
 {
     TRY(write_app_conf(ctx, err));
@@ -466,7 +466,7 @@ int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
 
 /* With SCR_FLUSH=0 the newest checkpoint stays in cache, for the next run of the
  * allocation to continue from. After a halt there is none, so it is copied, as after a
- * halt that a checkpoint meets. Who cannot tell copies, too. */
+ * halt that a checkpoint meets. If the conditions are not known, it copies, too. */
 static int flush_last_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_err second = SCR_ERR_INIT;

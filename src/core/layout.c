@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SCR_PRESERVE_DIRECTORIES=0: every dataset in a directory of its own below the prefix,
- * scr.dataset.<id>/<name>, whatever directories the application named; ranks that call
- * files alike get one each in it. The path the application asks for is kept as ASKED.
+/* SCR_PRESERVE_DIRECTORIES=0: every dataset in its own directory below the prefix,
+ * scr.dataset.<id>/<name>, without the directories that the application named; ranks
+ * that call files alike get one each in it. The path the application asks for is kept
+ * as ASKED.
  */
 #include <stdlib.h>
 #include <string.h>

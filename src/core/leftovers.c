@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What killed flushes left on the prefix, removed by all ranks together;
+/* Leftovers of killed flushes on the prefix, removed by all ranks together;
  * scr_sweep_killed (scav/sweep.h) is the same for a single process. */
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ static int sweep(struct scr_sweep *s, const struct scr_parcels *recv,
 }
 
 /* Goes by the lists of datasets ids[0…n). One whose list is gone has written nothing;
- * of a damaged one nothing can be told. */
+ * a damaged one says nothing. */
 static int sweep_listed_all(struct scr_ctx *ctx, struct scr_sweep *s, const int *ids,
                             size_t n, struct scr_err *err)
 {

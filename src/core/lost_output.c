@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Output that an earlier run of this job left in cache, that is not on the prefix and
  * that the start could not restore: it is reported, and the run goes back to a
- * checkpoint before it. The flush file, which has the only record of it, forgets it
- * last, when CURRENT names that checkpoint: a start that is killed before that is
- * repeated by the next. */
+ * checkpoint before it. The flush file, which has the only record of it, drops it last,
+ * when CURRENT names that checkpoint: a start that is killed before that is repeated by
+ * the next. */
 #include "fmt/lost_output.h"
 
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static char *name_below(struct scr_ctx *ctx, int below)
 /* --- the way back --- */
 
 /* The checkpoint to offer instead, and those that leave the cache for it, are in the
- * prefix directory first: later starts go by CURRENT, and a user may choose otherwise.
+ * prefix directory first: later starts use CURRENT, and a user may choose otherwise.
  */
 static int save_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {

@@ -16,8 +16,8 @@ struct found {
     int ckpt;    /* its place in the count of checkpoints */
 };
 
-/* Two jobs on one prefix may have given a number twice (invariant P14). What this one
- * has in cache is known by its name, too: then that is meant. */
+/* Two jobs on one prefix may have given a number twice (invariant P14). The dataset of
+ * this job in cache also has a name: then the name means that one. */
 static void tell_apart(const struct scr_ctx *ctx, const char *name,
                        const struct scr_dataset *listed, struct found *f)
 {
@@ -100,7 +100,7 @@ static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 }
 
 /* A dataset on its way, perhaps of an earlier run, would be entered again when all of
- * it has arrived: its plan is given up first. */
+ * it has arrived: its plan is cancelled first. */
 static int drop_from_index_all(struct scr_ctx *ctx, int id,
                                int (*give_up)(const struct scr_env *env,
                                               const struct scr_prefix *p, int id,
@@ -123,8 +123,9 @@ static int find_again_all(struct scr_ctx *ctx, int rc)
     return rc;
 }
 
-/* What goes with it once it is loaded; the first error, after all was tried. Noted when
- * the newer ones are gone: a flush of theirs that ends meanwhile makes its own current.
+/* The datasets removed once it is loaded; the first error, after all was tried. Noted
+ * when the newer ones are gone: a flush of theirs that ends meanwhile makes its own
+ * current.
  */
 static int settle_all(struct scr_ctx *ctx, int id, const char *name,
                       struct scr_err *err)
@@ -180,7 +181,7 @@ static int go_to_found_all(struct scr_ctx *ctx, const char *who, const char *nam
     if (c == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "%s: dataset %s is no complete checkpoint",
                         who, name);
-    /* Loaded first: what cannot be had must not cost what is there. */
+    /* Loaded first: a dataset that cannot be loaded must not cost existing ones. */
     ctx->ckpt_id = id == f.listed && f.ckpt > 0 ? f.ckpt : ctx->ckpt_id;
     *tried = id;
     if (c->state == SCR_COPY_KEPT)

@@ -10,8 +10,8 @@
 #include "par/lists.h"
 #include "xfer/zst.h"
 
-/* Whether it will be compressed, or was before a flush was cut short, is not known
- * before it is there. */
+/* Until it exists, it is not known whether it will be compressed, or was before a flush
+ * was cut short. */
 static int add_both(struct scr_table *dests, const char *dest)
 {
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);

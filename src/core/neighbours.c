@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What other prefix directories have in the caches of this job keeps its place while
- * there is room, then leaves dataset by dataset, oldest first (invariant C15). What a
- * run uses stays, what is copied from there, and output that has no other copy. In a
- * store that nodes share everything stays: a run that uses it may be on other nodes. */
+/* Datasets of other prefix directories in the caches of this job stay while there is
+ * room, then leave one by one, oldest first (invariant C15). What a run uses stays,
+ * what is copied from there, and output that has no other copy. In a store that nodes
+ * share everything stays: a run that uses it may be on other nodes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "store/neighbour.h"
 #include "xfer/daemon.h"
 
-/* Room that is to be made, and what has left for it. */
+/* The room to make, and the datasets that left for it. */
 struct leaving {
     const struct scr_ctx *ctx;
     const struct scr_reddesc *red;
@@ -122,7 +122,7 @@ static int may_go_all(const struct leaving *l, const struct turn *turn,
 
 /* --- its leaving --- */
 
-/* On all nodes, or, where one cannot say so in its filemaps, on none. */
+/* On all nodes, or, if one cannot record it in its filemaps, on none. */
 static int give_up_all(const struct leaving *l, struct scr_neighbour_hold *h)
 {
     const struct scr_env *env = &l->ctx->env;

@@ -74,7 +74,7 @@ static int is_found(const struct scr_ctx *ctx, const char *dest)
     return scr_table_find(&ctx->restart.by_dest, dest) != NULL;
 }
 
-/* What the ranks of this node have. */
+/* The files of the ranks of this node. */
 static int find_on_node(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;

@@ -96,7 +96,7 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
                           ctx->world.rank, err);
 }
 
-/* Bytes of the files of the open dataset that are there. */
+/* Bytes of the existing files of the open dataset. */
 static uint64_t bytes_written(const struct scr_ctx *ctx)
 {
     uint64_t sum = 0;
@@ -193,7 +193,7 @@ static int begin_and_make_room_all(struct scr_ctx *ctx, int64_t created, uint64_
     return rc;
 }
 
-/* What the ranks have to say before a dataset is begun. */
+/* Data that the ranks exchange before a dataset is begun. */
 enum { NAME, NAME_NEGATED, FLAGS, FLAGS_NEGATED, CREATED_NEGATED };
 
 /* Takes the arguments, which have to be the same on all ranks. created: when. */
@@ -343,7 +343,7 @@ static int seal_dataset(struct scr_ctx *ctx, const struct totals *total, scr_has
     return SCR_OK;
 }
 
-/* The filemap, which from now on tells what id is. */
+/* The filemap, which from now on describes dataset id. */
 static int record(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
                   struct scr_err *err)
 {

@@ -23,7 +23,7 @@ static void sleep_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-/* How often the phase was entered, by the file that tells. */
+/* How often the phase was entered, from the phase file. */
 static int count_entries(const char *told, const char *phase)
 {
     size_t n = strlen(phase);

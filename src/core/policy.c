@@ -13,7 +13,7 @@
 struct halt_edit {
     const struct scr_params *prm;
     int again;          /* 1: this process has ended a run before */
-    int at_start;       /* 1: a reason that does not stop this run is forgotten */
+    int at_start;       /* 1: a reason that does not stop this run is removed */
     int goes_on;        /* 1: an end that waits for a checkpoint is not due yet */
     int count;          /* 1: one checkpoint more was completed */
     const char *record; /* ExitReason to write, NULL: none */
@@ -23,8 +23,8 @@ struct halt_edit {
 };
 
 /* That a run has come to its end keeps the next one of its allocation from starting. It
- * means nothing to a process that starts one itself, where jobs are not told apart, or
- * where halting is the program's business; run loops still go by it. */
+ * does not apply to a process that starts a run itself, where jobs cannot be
+ * distinguished, or where the program halts itself; run loops still use it. */
 static int is_done_with(const struct halt_edit *e, const scr_hash *file)
 {
     const char *reason = scr_hash_get_val(file, "ExitReason");
@@ -80,7 +80,7 @@ static int edit_halt(scr_hash *file, void *arg, int *changed, struct scr_err *er
     return SCR_OK;
 }
 
-/* Looks without changing anything: no lock, no write, often. A damaged file is mended
+/* Looks without changing anything: no lock, no write, often. A damaged file is replaced
  * when the next checkpoint is counted. */
 static int look_at_halt(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err *err)
 {
@@ -124,7 +124,7 @@ static int halt_all(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err *er
     return share_due_all(ctx, e, rc, err);
 }
 
-/* Of a program that no run loop has told. Asking costs a command of the manager, so
+/* For a program without a run loop. Asking costs a command of the manager, so
  * only rank 0 does, which decides about halts, and only if the answer counts. */
 static void find_end_time(struct scr_ctx *ctx)
 {
@@ -248,7 +248,7 @@ int scr_is_time_for_ckpt(const struct scr_ctx *ctx)
     double now = scr_now_mono();
     if (p->checkpoint_interval <= 0 && p->checkpoint_seconds <= 0 &&
         p->checkpoint_overhead <= 0)
-        return 1; /* nothing to go by: the application decides how often it asks */
+        return 1; /* no setting: the application decides how often it asks */
     if (p->checkpoint_interval > 0 && t->need_calls % p->checkpoint_interval == 0)
         return 1;
     if (p->checkpoint_seconds > 0 && now - t->last_ckpt >= p->checkpoint_seconds)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is offered a checkpoint that another number of ranks wrote: a program that has
- * asked for it, by SCR_RESTART_ANY_RANKS or by calling SCR_Restart_ranks. Any other
- * would read part of the data and take it for all. */
+/* A checkpoint of a different number of ranks is offered to a program that has asked
+ * for it, by SCR_RESTART_ANY_RANKS or by calling SCR_Restart_ranks. Any other would
+ * read part of the data and take it for all. */
 #include "core/ctx.h"
 
 int scr_ranks_check(const struct scr_ctx *ctx, const struct scr_err *why,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A checkpoint that another number of ranks wrote: read where it is in the prefix
+/* A checkpoint that a different number of ranks wrote: read in place in the prefix
  * directory, any file by any rank. */
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +196,7 @@ static int check_there(const struct scr_ctx *ctx, const char *call, struct scr_e
 }
 
 /* Before SCR_Have_restart it is a question that has no answer yet. Later, or in a
- * restart phase, it says nothing of what the program could read besides. */
+ * restart phase, the call declares nothing about other checkpoints. */
 int scr_restart_ranks(struct scr_ctx *ctx, int *ranks, struct scr_err *err)
 {
     if (ranks == NULL)
@@ -216,7 +216,8 @@ static void tell(struct scr_str *s, int rank, const char *dest)
     scr_str_append_n(s, "", 1);
 }
 
-/* This rank's part of the list: of a checkpoint of its own number of ranks, its files.
+/* This rank's part of the list: for a checkpoint of the present number of ranks, its
+ * files.
  */
 static void tell_share(const struct scr_ctx *ctx, struct scr_str *s)
 {
@@ -231,7 +232,7 @@ static void tell_share(const struct scr_ctx *ctx, struct scr_str *s)
             tell(s, ctx->world.rank, f->item.name);
 }
 
-/* By rank, then as they were told. */
+/* By rank, then in the order of arrival. */
 static int compare_files(const void *a, const void *b)
 {
     const struct scr_restart_file *x = a, *y = b;

@@ -105,7 +105,7 @@ static int is_spoilt(int rc)
     return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_LOST;
 }
 
-/* Nor is there hope for one whose id another job has taken on the prefix. All other
+/* One whose id another job has taken on the prefix cannot be flushed either. All other
  * errors are this run's: an older one in its place would lose work for nothing. */
 int scr_restart_is_passed_over(int rc)
 {
@@ -343,8 +343,8 @@ int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 }
 
 /* Goes to the checkpoint SCR_CURRENT names. A damaged one is skipped like any other,
- * for an older one: who asks to go back wants nothing newer. A checkpoint that this run
- * cannot load, for lack of room or memory, say, is an error: the user has chosen.
+ * for an older one: a user who goes back wants nothing newer. A checkpoint that this
+ * run cannot load, for lack of room or memory, say, is an error: the user has chosen.
  * *done: what to restart from is settled. */
 static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
 {
@@ -489,7 +489,7 @@ static int is_anothers(const struct scr_index *index, const struct current *c)
            !scr_dataset_is_same(&d, &e.dset);
 }
 
-/* Only an entry that is there: a checkpoint in cache alone has none. */
+/* Only an existing entry: a checkpoint in cache alone has none. */
 static int edit_current(struct scr_index *index, void *arg, int *changed,
                         struct scr_err *err)
 {
@@ -509,7 +509,7 @@ int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name,
 }
 
 /* The older one that was read is where the job continues from, also for the next
- * allocation; but not where a newer one is good for another number of ranks. */
+ * allocation; but not where a newer one is good for a different number of ranks. */
 static void note_restart_all(struct scr_ctx *ctx)
 {
     const struct scr_restart *r = &ctx->restart;
@@ -586,7 +586,8 @@ out:
 
 /* A checkpoint that the application could not read leaves the cache. The prefix's copy
  * is marked failed only if it is what was read; one in cache that was not read stays
- * for the next start, until room is needed, or, if that was to be mended, as before. */
+ * for the next start, until room is needed, or, if it should repair the copy on the
+ * prefix, as before. */
 static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int from_prefix = ctx->fetched == id, rc = SCR_OK;

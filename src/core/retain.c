@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What leaves the prefix directory: a dataset that is deleted, checkpoints that newer
+/* Datasets that leave the prefix directory: a deleted one, checkpoints that newer
  * ones have made superfluous (SCR_PREFIX_SIZE), everything (SCR_PREFIX_PURGE). */
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 #include "par/distribute.h"
 #include "store/flushing.h"
 
-/* Which ranks know the dataset that is to be restored. */
+/* The ranks that know the dataset to restore. */
 static int settle_rivals_all(struct scr_ctx *ctx, int id, struct scr_rivals *rivals,
                              struct scr_known *known, struct scr_err *err)
 {
@@ -22,8 +22,8 @@ static int settle_rivals_all(struct scr_ctx *ctx, int id, struct scr_rivals *riv
     return SCR_OK;
 }
 
-/* Where and by how many ranks dataset id was written: told by the lowest rank that
- * knows, where not all do. The code is each rank's own. */
+/* Where and by how many ranks dataset id was written: sent by the lowest rank that
+ * knows, if not all do. The code is each rank's own. */
 static int share_desc_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
                           scr_hash *desc, struct scr_err *err)
 {
@@ -87,8 +87,8 @@ static void release_rest_all(struct scr_ctx *ctx, struct revival *r)
 }
 
 /* Until all ranks have everything, files stay where they came from too: the node they
- * came to may be the next to die (invariant C2). A cache without room for both makes do
- * with one. rc: of this rank until now. */
+ * came to may be the next to die (invariant C2). A cache without room for both keeps
+ * one. rc: of this rank until now. */
 static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r, int rc,
                                 struct scr_err *err)
 {
@@ -252,8 +252,8 @@ int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return scr_cache_check_all(ctx, id, err);
 }
 
-/* One of another number of ranks lacks nothing: regroup.c reads it. What this start
- * could not do the next one may (invariant C8). */
+/* A dataset of a different number of ranks lacks nothing: regroup.c reads it. The next
+ * start may restore datasets that this one could not (invariant C8). */
 static void leave_as_it_is_all(struct scr_ctx *ctx, int id, int rc,
                                const struct scr_err *why)
 {
@@ -316,13 +316,13 @@ struct stock {
 };
 enum { STOCK_ID, STOCK_NEWER, STOCK_LOST, STOCK_MARKED, STOCK_LEAST };
 
-/* What rank 0 reads of the prefix: the largest id in use there; whether output may be
- * lost; whether there are marks of flushes. */
+/* Data that rank 0 reads from the prefix: the largest id in use there; whether output
+ * may be lost; whether there are marks of flushes. */
 struct listed {
     int max, may_lose, marked;
 };
 
-/* A damaged flush file lists nothing: it only tells of what is elsewhere. */
+/* A damaged flush file lists nothing: it only repeats other records. */
 static int read_listed(const struct scr_ctx *ctx, struct listed *l, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;

@@ -16,7 +16,7 @@ static struct scr_aside aside_of(struct scr_ctx *ctx, int id)
     return (struct scr_aside){ &ctx->env, &ctx->cntl, ctx->map, id };
 }
 
-/* Of what a descriptor says of the place and the number of ranks; 0: there is none. */
+/* From a descriptor: the place and the number of ranks; 0: there is none. */
 static int64_t mark_of(const scr_hash *desc)
 {
     const char *store = scr_hash_get_val(desc, "STORE");
@@ -87,8 +87,8 @@ out:
     free(cache);
 }
 
-/* What came to this node for the dataset that was chosen makes room, where all of it is
- * elsewhere, too: a later start may find that another is to be restored. */
+/* Files that came to this node for the chosen dataset make room, if all of them are
+ * elsewhere, too: a later start may choose another dataset. */
 static void put_back_all(struct scr_ctx *ctx, int id, const struct scr_rivals *r)
 {
     const struct scr_aside a = aside_of(ctx, id);

@@ -79,7 +79,7 @@ static int covers(const struct scr_ctx *ctx, const struct scr_held *newer,
 
 /* --- which may leave --- */
 
-/* The order in which they do. What nothing covers goes last, of that the weakest. */
+/* The order in which they leave. Uncovered ones leave last, the weakest first. */
 enum turn { KEPT, COVERED, COVERED_SOON, UNCOVERED };
 
 /* next: what is about to be written, or NULL. */
@@ -210,8 +210,8 @@ static int evict_to_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int 
     return rc;
 }
 
-/* What could not be restored, or not be deleted, is kept until its room is needed:
- * another start may have more luck with the same files. */
+/* A dataset that could not be restored or deleted is kept until its room is needed:
+ * another start may succeed with the same files. */
 static void drop_lost_all(struct scr_ctx *ctx)
 {
     int id = 0, below = 0;
@@ -225,7 +225,7 @@ static void drop_lost_all(struct scr_ctx *ctx)
     }
 }
 
-/* --- room beside what stays --- */
+/* --- room in addition to datasets that stay --- */
 
 static void forget_stays(struct scr_ctx *ctx)
 {
@@ -245,8 +245,8 @@ static int newest_that_stays(const struct scr_ctx *ctx)
     return id;
 }
 
-/* What waits for another start does not keep this run from writing: it leaves where
- * there is no room for as much beside it (invariant C8). */
+/* A dataset that waits for another start does not keep this run from writing: it leaves
+ * if there is no room for as much in addition to it (invariant C8). */
 static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
     int id = 0;
@@ -314,7 +314,8 @@ static int drop_covered_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
     return rc;
 }
 
-/* Until there is room for the next beside the others; full: what was short of room. */
+/* Until there is room for the next in addition to the others; full: what was short of
+ * room. */
 static int evict_for_space_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                                struct scr_err *full, struct scr_err *stuck,
                                struct scr_err *err)
@@ -353,7 +354,7 @@ void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
 
 /* --- before the next is written --- */
 
-/* An empty cache is reported once a run. last: the dataset that was there; full: the
+/* An empty cache is reported once a run. last: the previous dataset; full: the
  * store that is short of room, else the user's number is the cause. */
 static void say_bare(struct scr_ctx *ctx, const struct scr_reddesc *red, int last,
                      const struct scr_err *full)

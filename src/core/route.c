@@ -265,7 +265,7 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
 
 /* --- without SCR --- */
 
-/* The application writes the file where it is to be in the end. */
+/* The application writes the file at its final place. */
 static int route_off(struct scr_ctx *ctx, const char *name, char *file,
                      struct scr_err *err)
 {

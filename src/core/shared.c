@@ -8,7 +8,7 @@
 #include "par/owners.h"
 #include "xfer/copy.h"
 
-/* --- where each rank has a directory of its own --- */
+/* --- where each rank has its own directory --- */
 
 /* The fault of a file, called by `name`, and what to do about it. */
 static int refuse_file(const struct scr_store *store, const char *name,
@@ -21,7 +21,7 @@ static int refuse_file(const struct scr_store *store, const char *name,
                     name, more, ranks, store->path, store->origin);
 }
 
-/* Every rank has a file of its own there, and none of them is the right one. */
+/* Every rank has a separate file there, and none of them is the right one. */
 static int refuse(const struct scr_ctx *ctx, struct scr_err *err)
 {
     const struct scr_table *shared = &ctx->out.shared;
@@ -47,8 +47,8 @@ int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest)
     return f == NULL || f->owner == ctx->world.rank;
 }
 
-/* Where a file of several ranks cannot be held each of them finds another thing amiss
- * with its own copy: the cause is what has to be told. */
+/* If the store cannot hold a file of several ranks, each of them finds another error in
+ * its own copy: only the cause must be reported. */
 static int look_for_cause_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -103,10 +103,10 @@ static int is_below(const char *dir, const char *path)
     return n > 0 && strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-/* Where other ranks may have been given other paths for the same name: number of the
- * store that keeps the files of each rank apart. What bypasses the cache may be written
- * beside the file of an older dataset by some ranks, and in its place by others, where
- * the older one is changed meanwhile: the number of stores. -1: in no such place. */
+/* The place where other ranks may have other paths for the same name: number of the
+ * store that keeps the files of each rank apart. If a dataset bypasses the cache, some
+ * ranks may write next to the file of an older dataset and others in its place, if the
+ * older one changes at the same time: the number of stores. -1: in no such place. */
 static int place_of(const struct scr_ctx *ctx, const char *path)
 {
     for (int i = 0; i < ctx->descs.nstores; i++)
@@ -163,8 +163,8 @@ static int refuse_open(struct scr_ctx *ctx, int place, int nranks, const char *p
     return rc;
 }
 
-/* Ranks that were told one path, of one of them, have no need of this: then it is for
- * MPI to say whether they can all open it. In a restart each may read what it has. */
+/* Ranks with one path, of one of them, do not need this: MPI then decides whether they
+ * can all open it. In a restart each may read what it has. */
 int scr_check_open_all(struct scr_ctx *ctx, MPI_Comm comm, const char *path,
                        struct scr_err *err)
 {

@@ -4,10 +4,9 @@
  * Several ranks may write one file, so a file is written where its destination alone
  * says: <dataset>/shared/<destination>. Complete_output knows whose it is and moves it,
  * by a rename, to that rank's directory; from there on it is a cached file like any
- * other. Control directories stay with the nodes and die with them, though, and another
- * rank may have what they tell of a rank that moved. So each rank's entry of the
- * filemap lies beside the files too, as .scr/<rank>.scrfilemap, and a start goes by
- * that (invariant C6). */
+ * other. But control directories are lost with their nodes, and another rank may have
+ * the records of a rank that moved. So each rank's entry of the filemap is also stored
+ * with the files, as .scr/<rank>.scrfilemap, and a start uses that (invariant C6). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -106,7 +105,7 @@ void scr_shared_tidy(struct scr_ctx *ctx)
     free(dir);
 }
 
-/* --- the filemap beside the files --- */
+/* --- the filemap stored with the files --- */
 
 static char *copy_path(const char *cache, int id, int rank)
 {
@@ -170,7 +169,7 @@ static int rank_in(const char *name)
     return strcmp(end, ".scrinfo") == 0 ? rank : -1;
 }
 
-/* Goes by what is there: the number of ranks an entry tells may be any. */
+/* Uses the existing entries: the number of ranks in an entry may be any. */
 static int adopt_listed(struct scr_ctx *ctx, const char *cache, int id,
                         struct scr_err *err)
 {
@@ -206,7 +205,7 @@ static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err 
     return scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
 }
 
-/* Records kept here of files of other ranks: they have them from beside the files. */
+/* Records kept here of files of other ranks: these take them from the store. */
 static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
                      struct scr_err *err)
 {

@@ -98,7 +98,7 @@ static uint64_t next_of_all(const struct scr_ctx *ctx, const struct scr_reddesc 
     return part_of(ctx, red, data, (uint64_t)scr_max_all(set, (int64_t)data));
 }
 
-/* What the encode of the last one has found out is not asked again. */
+/* The size found by the last encode is not asked again. */
 static int has_span(const struct scr_ctx *ctx, const struct scr_reddesc *red, int last)
 {
     return last > 0 && ctx->tries == 0 && ctx->span.id == last &&

@@ -172,8 +172,8 @@ static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
     return write_pid(ctx, err);
 }
 
-/* Datasets cached for the directory that this one was copied from are not ours. A line
- * says so where there are any. */
+/* Datasets cached for the directory that this one was copied from are not ours. With a
+ * line if there are any. */
 static void tell_of_original(const struct scr_ctx *ctx)
 {
     struct stat st;

@@ -64,7 +64,7 @@ static int check_share(const struct scr_ctx *ctx, const struct scr_rank2file *sh
     return rc;
 }
 
-/* Every file that the list names is there, of the size and with the CRC32 recorded.
+/* Every listed file exists, with the recorded size and CRC32.
  * share: the part of the list that this rank is responsible for. *c: of all ranks. */
 static int check_all(struct scr_ctx *ctx, const struct scr_rank2file *share,
                      struct counts *c, struct scr_err *err)
@@ -83,7 +83,7 @@ static int check_all(struct scr_ctx *ctx, const struct scr_rank2file *share,
 struct pending {
     int *ids; /* behind that of the dataset itself */
     size_t n;
-    uint64_t *meets; /* ranks that found a path in common, or could not tell */
+    uint64_t *meets;            /* ranks that found a path in common, or do not know */
     enum scr_list_state *state; /* of their lists, as this rank found them */
 };
 
@@ -167,7 +167,7 @@ static int give_up_meeting_all(struct scr_ctx *ctx, int id, size_t *n,
 
 /* --- the record --- */
 
-/* What the index says of it, if that has stayed as it was. */
+/* Its entry in the index, if that is unchanged. */
 static int read_entry(const struct scr_ctx *ctx, int id, scr_hash *dset,
                       struct scr_err *err)
 {
@@ -185,7 +185,7 @@ out:
     return rc;
 }
 
-/* No process copies it any more: all of it is there. */
+/* No process copies it any more: all files exist. */
 static int enter(const struct scr_ctx *ctx, int id, const struct counts *c,
                  struct scr_err *err)
 {
@@ -210,7 +210,7 @@ static int enter(const struct scr_ctx *ctx, int id, const struct counts *c,
     return rc;
 }
 
-/* Files that were replaced while others were given up are found by a second look. That
+/* A second check finds files that were replaced while others were cancelled. That
  * a directory was synced is not recorded anywhere. */
 static int verify_all(struct scr_ctx *ctx, int id, struct counts *c,
                       struct scr_err *err)

@@ -1074,7 +1074,7 @@ int scr_filemap_unpack(const void *buf, size_t n, scr_filemap *map, struct scr_e
     return rc;
 }
 
-/* --- files of their own --- */
+/* --- separate files --- */
 
 int scr_filemap_write(const struct scr_sys *sys, const char *path,
                       const scr_filemap *map, enum scr_durability how,

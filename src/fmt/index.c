@@ -554,7 +554,7 @@ void scr_index_unset_current(struct scr_index *x)
     x->current_id = -1;
 }
 
-/* Key, and below it the time, of an entry that is there. */
+/* Key, and below it the time, of an existing entry. */
 static void mark(struct scr_index *x, int id, const char *key, const char *val)
 {
     if (entry_of(x, id) == NULL)

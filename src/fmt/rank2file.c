@@ -130,8 +130,8 @@ struct scr_listed *scr_rank2file_add_file(struct scr_rank2file *l, int rank,
     return r != NULL ? scr_table_add(&r->files, path) : NULL;
 }
 
-/* Merges n entries of other ranks; there is room. What lies between two of their places
- * is moved at once, without a look at it. */
+/* Merges n entries of other ranks; there is room. Items between two of their places are
+ * moved together, without a check. */
 static void merge(struct scr_rank2file *to, struct scr_rank_files **of, size_t n)
 {
     size_t last = to->n, end = to->n + n;
@@ -390,7 +390,7 @@ static int take_int(struct reader *u, int *out)
     return val != NULL && scr_parse_int(val, out);
 }
 
-/* 1 if SIZE and CRC are there. */
+/* 1 if SIZE and CRC exist. */
 static int take_packed(struct reader *u, struct scr_packed *is)
 {
     unsigned seen = 0;
@@ -684,7 +684,7 @@ int scr_rank2file_root_unpack(const void *buf, size_t n,
     return rc;
 }
 
-/* --- files of their own --- */
+/* --- separate files --- */
 
 /* Entries ascend by rank. */
 static int check_list(const char *path, const struct scr_rank2file *l,

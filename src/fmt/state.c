@@ -105,7 +105,7 @@ void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time
     }
 }
 
-/* What libraries record. */
+/* Reasons that libraries record. */
 static int is_of_a_run(const char *reason)
 {
     static const char *const words[] = { SCR_HALT_FINALIZED, "TIME_LIMIT",
@@ -145,7 +145,7 @@ static void set_flag(scr_hash *h, const char *key, int on)
         (void)scr_hash_unset(h, key);
 }
 
-/* What one of them does not tell says nothing. */
+/* A key that one of them lacks is not compared. */
 static int is_same(const struct scr_dataset *d, const scr_hash *other)
 {
     struct scr_dataset o;

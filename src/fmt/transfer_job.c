@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose the files of a transfer file are. */
+/* The owners of the files of a transfer file. */
 #include "fmt/transfer_job.h"
 
 #include "fmt/meta.h"

@@ -265,8 +265,8 @@ static int exchange(const struct move *m, const char *name, struct scr_err *err)
     return SCR_OK;
 }
 
-/* Descriptors that write to f continue where `to` is open, at the same offset. What can
- * fail comes before the first of them is exchanged. */
+/* Descriptors that write to f continue where `to` is open, at the same offset. All
+ * steps that can fail come before the first exchange. */
 static int hand_over(struct scr_ip_file *f, int to, struct scr_err *err)
 {
     struct move *move = scr_calloc((size_t)f->nopen + 1, sizeof *move);
@@ -303,7 +303,7 @@ static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
     return rc;
 }
 
-/* Gives f a place beside the stage, which is not removed: the stage ends with this
+/* Gives f a place next to the stage, which is not removed: the stage ends with this
  * process. Names of an earlier process with the same id are passed over. */
 static void keep(struct scr_ip_file *f)
 {
@@ -345,7 +345,7 @@ void scr_ip_files_fini(void)
 
 /* --- opening --- */
 
-/* This process has something to tell when they meet. */
+/* This process has news for the next meeting. */
 static void is_news(struct scr_ip_file *f)
 {
     f->pending = 1;
@@ -431,8 +431,8 @@ static int go_without_stage(struct scr_ip_file *f, int is_old, const char *why,
     return 1;
 }
 
-/* What stands in the way of opening path for writing, an errno, as the real call would
- * find it in the prefix directory; from: where its bytes are, NULL: it is to be made.
+/* The error of opening path for writing, an errno, as the real call would find it in
+ * the prefix directory; from: where its bytes are, NULL: a new file.
  */
 static int refusal(const char *path, const char *from)
 {
@@ -480,7 +480,8 @@ static int is_starved(const struct scr_ip_file *f, int64_t number, int flags)
     return scr_ip.begun > SCR_IP_PATIENCE;
 }
 
-/* What waits in the stage would wait for ever, and be lost if this process is killed.
+/* Files waiting in the stage would wait for ever, and be lost if this process is
+ * killed.
  */
 static int go_unprotected(struct scr_ip_file *f)
 {
@@ -613,8 +614,8 @@ int scr_ip_opened(struct scr_ip_use *use, int fd)
     return refused;
 }
 
-/* What fd writes to. Not asked in a child of vfork, which has our memory but
- * descriptors of its own, and in a signal handler that has come in the middle of our
+/* The file that fd writes to. Not asked in a child of vfork, which has our memory but
+ * its own descriptors, and in a signal handler that has come in the middle of our
  * work. */
 static struct scr_ip_file *tracked(int fd)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The library's one writable struct, the real calls, and who is calling. */
+/* The library's one writable struct, the real calls, and the caller. */
 #include "interpose/ip.h"
 
 #include <dlfcn.h>

@@ -32,7 +32,7 @@ static int all_are(int good)
 
 /* --- one checkpoint --- */
 
-/* What the processes have of one number, summed. */
+/* The files of one number on all processes, summed. */
 enum { FILES, OPEN, STAGED, PLACED, GROWN, OTHERS, RECENT, NCOUNTS };
 
 static int is_of(const struct scr_ip_file *f, int64_t number)
@@ -182,7 +182,7 @@ static void file_is_cached(struct scr_ip_file *f, char *in_cache)
     f->pending = 0;
 }
 
-/* One dataset; SCR has told what went wrong, if it fails. */
+/* One dataset; SCR has printed the cause, if it fails. */
 static int dataset_all(int64_t number)
 {
     char name[32], *in_cache;
@@ -326,7 +326,7 @@ static int is_pending(void)
 
 /* The first reduction may wait for a process whose call waits for another thread of
  * this one, so the lock is not held there. All are here after it. What was opened or
- * closed meanwhile is news of the next meeting; settle_all counts what is open anew. */
+ * closed meanwhile is news of the next meeting; settle_all counts open files again. */
 static void meet_now_all(void)
 {
     enum { NEWS, IS_PENDING, USEC, N };
@@ -339,7 +339,7 @@ static void meet_now_all(void)
     PMPI_Allreduce(MPI_IN_PLACE, v, N, MPI_INT64_T, MPI_MAX, scr_ip.comm);
     pthread_mutex_lock(&scr_ip.lock);
     scr_ip.epoch++;
-    /* What waits for a file to be closed, or to come, waits for news. */
+    /* A checkpoint that waits for a file to be closed or written waits for news. */
     int busy = v[NEWS] || scr_ip.had_news;
     scr_ip.had_news = v[NEWS] != 0;
     if (v[IS_PENDING] && busy)
@@ -399,7 +399,7 @@ static int is_gone(long pid)
     return pid == (long)getpid() || (kill((pid_t)pid, 0) != 0 && errno == ESRCH);
 }
 
-/* What earlier processes left on this node when they were killed; what was kept for the
+/* Leftovers of killed processes on this node; what was kept for the
  * user has other names. */
 static void clear_stages(const char *cache)
 {
@@ -418,7 +418,7 @@ static void clear_stages(const char *cache)
     free(dir);
 }
 
-/* Processes of one node may have the same id, in containers of their own. */
+/* Processes of one node may have the same id, in different containers. */
 static int make_stage(const char *cache, struct scr_err *err)
 {
     char *rel = scr_asprintf("interpose/%ld.%d", (long)getpid(), scr_ip.rank);
@@ -552,7 +552,7 @@ static void begin_all(const char *pattern)
 
 enum wish { UNKNOWN, DISABLED, NO_PATTERN, WANTED };
 
-/* What the user has set; the least of what the processes make of it. */
+/* Settings of the user; the least of what the processes make of it. */
 static enum wish wish_all(char **pattern)
 {
     char *enable = param_all("SCR_ENABLE");

@@ -12,7 +12,7 @@
 
 /* --- opening by descriptor --- */
 
-/* *moved: what was to be read has gone elsewhere meanwhile, by another thread. */
+/* *moved: another thread has moved the file to read. */
 static int open_once(scr_ip_open_fn *real, const char *path, int flags, mode_t mode,
                      int *moved)
 {
@@ -69,7 +69,7 @@ static mode_t mode_of(int flags, va_list ap)
 OPEN(open)
 OPEN(open64)
 
-/* What programs that were compiled with _FORTIFY_SOURCE call; never with O_CREAT. */
+/* Calls of programs compiled with _FORTIFY_SOURCE; never with O_CREAT. */
 #define OPEN_2(name, plain)                                                            \
     SCR_API int name(const char *path, int flags);                                     \
     SCR_API int name(const char *path, int flags)                                      \
@@ -167,7 +167,7 @@ static void closed(struct scr_ip_file *f, int failed)
     errno = cause;
 }
 
-/* One way of opening a stream, or opening one anew. */
+/* One way of opening a stream, or reopening one. */
 struct how {
     FILE *(*open)(const char *, const char *);
     FILE *(*reopen)(const char *, const char *, FILE *);
@@ -181,7 +181,7 @@ static FILE *stream(struct how *how, const char *path, const char *mode)
     return how->old ? how->reopen(path, mode, how->old) : how->open(path, mode);
 }
 
-/* The staged file; one that is to be opened anew only if it can be: reopen closes. */
+/* The staged file; one to reopen only if that can succeed: reopen closes. */
 static FILE *staged_stream(struct how *how, const struct scr_ip_use *use,
                            const char *mode)
 {
@@ -261,7 +261,7 @@ static FILE *reopen(struct how *how, const char *path, const char *mode)
     return f;
 }
 
-/* What the stream was before is closed, whatever comes of it; without a path only its
+/* The previous stream is closed, also after an error; without a path only its
  * mode changes. */
 #define FREOPEN(name)                                                                  \
     SCR_API FILE *name(const char *path, const char *mode, FILE *old)                  \

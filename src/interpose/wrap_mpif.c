@@ -110,7 +110,7 @@ static void act(enum how how, enum when when, arg const *all, int comm)
         scr_ip_start_all();
 }
 
-/* The real one is there: who calls it by this name was linked with it. */
+/* The real one exists: a caller by this name was linked with it. */
 #define WRAP(how, name, n, comm)                                                       \
     SCR_API void name(P##n);                                                           \
     SCR_API void name(P##n)                                                            \

@@ -29,8 +29,8 @@ static int exists(const char *path)
 
 /* --- rename --- */
 
-/* What flags of renameat2 forbid, an errno. Nothing of ours is exchanged: there are
- * file systems that cannot do it either. */
+/* The errno for an operation that flags of renameat2 forbid. Nothing of ours is
+ * exchanged: there are file systems that cannot do it either. */
 static int refused(const char *from, const char *to, unsigned flags)
 {
     if (flags == 0 || (!scr_ip_forms_checkpoint(from) && !scr_ip_forms_checkpoint(to)))

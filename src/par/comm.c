@@ -177,8 +177,8 @@ int scr_comm_split_str_all(const struct scr_comm *c, int rc, const char *text,
                                    err);
 }
 
-/* What the first failing rank tells the others; fixed size so that one broadcast
- * carries it. */
+/* Data that the first failing rank sends to the others; fixed size so that one
+ * broadcast carries it. */
 struct verdict {
     int code, sys, rank;
     char text[SCR_ERR_TEXT];
@@ -205,7 +205,7 @@ static void verdict_store(const struct verdict *v, struct scr_err *err)
     memcpy(err->text, v->text, sizeof err->text);
 }
 
-/* What failed here for now may have made another rank find that data are not good. */
+/* A transient error here may have made another rank find that data are not good. */
 static int turn_of(const struct scr_comm *c, int rc)
 {
     if (rc == SCR_OK)

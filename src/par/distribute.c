@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Restart: files of a dataset to the nodes where their owners run now.
  *
- * Holders tell owners what they have (one sparse exchange). Then come passes until no
+ * Holders send owners their file lists (one sparse exchange). Then come passes until no
  * owner wants anything that a holder has: each owner asks the one holder that has most
- * of what it lacks for a batch, holders serve one owner a round, owners enter what
- * came in their filemap on disk and say so, holders remove it, unless it is to stay
- * until the dataset is restored. Usually one pass; none if no rank moved. As a file is
- * removed only when its owner's filemap names the copy, the run may die anywhere in
- * between and the next one finds every file at one of the two, or at both. */
+ * of what it lacks for a batch, holders serve one owner a round, owners enter received
+ * files in their filemap on disk and report it, holders remove them, unless they must
+ * stay until the dataset is restored. Usually one pass; none if no rank moved. As a
+ * file is removed only when its owner's filemap names the copy, the run may die
+ * anywhere in between and the next one finds every file at one of the two, or at
+ * both. */
 #include "par/distribute.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ struct dist {
     struct scr_table safe; /* rels of ours, in place, entered in the filemap on disk */
 };
 
-/* What one holder has of our files. */
+/* Our files at one holder. */
 struct offer {
     int holder;
     struct scr_told told;   /* with the bytes found there, and what is recorded */
@@ -78,8 +79,8 @@ static int check_ranks(const scr_filemap *map, int id, int size, struct scr_err 
 }
 
 /* Runs on nodes that have none in common may have given two datasets the same number.
- * Their files have the same names, so that they could not be told apart later. oldest,
- * newest: of all ranks' entries. */
+ * Their files have the same names, so that they could not be distinguished later.
+ * oldest, newest: of all ranks' entries. */
 static int check_made(int id, int64_t oldest, int64_t newest, struct scr_err *err)
 {
     if (newest == 0 || oldest == newest)
@@ -102,8 +103,8 @@ int scr_check_one_dataset_all(const struct scr_comm *world, const scr_filemap *m
 
 /* --- what owners know --- */
 
-/* What the entry of a holder says about us besides files (descriptors, number of
- * files) and ours does not. */
+/* Records about us in the entry of a holder, other than files (descriptors, number of
+ * files), that ours lacks. */
 static int adopt_entry(struct dist *d, const struct offer *o, struct scr_err *err)
 {
     struct scr_entry *mine = scr_filemap_add_rank(d->h.map, d->h.id, d->h.me);
@@ -138,7 +139,7 @@ static const scr_meta *meta_elsewhere(const struct dist *d, const char *rel)
 
 /* A file that came to a node but was not entered any more, because the run died, has
  * its meta data elsewhere only: takes it over, wherever the file is taken from. If it
- * is not the one recorded, it is not to be had there. */
+ * is not the one recorded, the holder does not have it. */
 static int complete_offer(struct dist *d, struct offer *o, struct scr_file *f,
                           struct scr_err *err)
 {
@@ -200,8 +201,8 @@ static int sort_own(struct dist *d, struct scr_table *away, struct scr_err *err)
 }
 
 /* By rename, or as a copy where that is another file system (the source then goes at
- * the end, with all that are safe elsewhere). Either way as it is: restore finds what
- * is damaged, and can mend it only if the rest came. */
+ * the end, with all that are safe elsewhere). In both cases unchanged: restore finds
+ * damaged files, and can rebuild them only if the rest came. */
 static int move_own(struct dist *d, const char *rel, const scr_meta *meta,
                     struct scr_err *err)
 {
@@ -262,7 +263,7 @@ static int take_offers(struct dist *d, const struct scr_parcels *in,
     return rc;
 }
 
-/* Tells owners what this rank has for them; learns what others have of its own. */
+/* Tells owners what this rank has for them; learns which of its files others have. */
 static int learn_all(struct dist *d, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
@@ -300,7 +301,8 @@ static int choose_holder(const struct dist *d)
     return best;
 }
 
-/* A batch of what a holder has and we lack, with the sizes both sides go by. */
+/* A batch of files that a holder has and we lack, with the sizes that both sides
+ * use. */
 static int choose_files(const struct dist *d, const struct offer *o,
                         struct scr_table *wish, struct scr_err *err)
 {
@@ -337,7 +339,7 @@ static int list_ship(struct scr_ship_list *list, const struct scr_file *w,
     return path != NULL;
 }
 
-/* What owner asked of us: out from where we have it. */
+/* Files that owner asked for: sent from their place here. */
 static int list_out(struct dist *d, int owner, const struct scr_table *wish,
                     struct scr_ship_list *list, struct scr_err *err)
 {
@@ -352,7 +354,7 @@ static int list_out(struct dist *d, int owner, const struct scr_table *wish,
     return rc;
 }
 
-/* What we asked of a holder: in to where it shall be. */
+/* Files that we asked for: received into their place here. */
 static int list_in(struct dist *d, const struct offer *o, const struct scr_table *wish,
                    struct scr_ship_list *list, struct scr_err *err)
 {
@@ -367,10 +369,10 @@ static int list_in(struct dist *d, const struct offer *o, const struct scr_table
     return rc;
 }
 
-/* What another rank asks of us. */
+/* The request of another rank. */
 struct asked {
     int owner;
-    struct scr_told told; /* with the sizes both sides go by */
+    struct scr_told told; /* with the sizes that both sides use */
 };
 
 /* What a rank does in a pass. */
@@ -383,8 +385,8 @@ struct pass {
     struct scr_ship_list in;
 };
 
-/* Owners above us first, then round: when all ranks moved by some ranks on, everybody
- * is served in the first round by another holder. */
+/* Owners above us first, then round: when all ranks moved by some ranks on, another
+ * holder serves every rank in the first round. */
 static int take_wishes(struct dist *d, struct pass *p, const struct scr_parcels *in,
                        struct scr_err *err)
 {
@@ -468,8 +470,8 @@ static int rounds_all(struct dist *d, struct pass *p, struct scr_err *err)
     return rc;
 }
 
-/* Enters what came, on disk; done gets it for the holder. What did not come is not
- * asked for there again. */
+/* Enters what came, on disk; done gets it for the holder. Files that did not come are
+ * not asked for there again. */
 static int commit(struct dist *d, struct pass *p, struct scr_parcels *done,
                   struct scr_err *err)
 {
@@ -551,7 +553,7 @@ static int pass_all(struct dist *d, int holder, struct scr_err *err)
 
 /* --- all of it --- */
 
-/* What other holders still have of files that are safe with us; *any: there is some. */
+/* Copies at other holders of files that are safe with us; *any: there is some. */
 static int list_seconds(const struct dist *d, struct scr_parcels *list, int *any,
                         struct scr_err *err)
 {
@@ -677,14 +679,14 @@ static int distribute_all(const struct scr_moving *m, int id, const char *dset_d
     return rc;
 }
 
-/* The same on all ranks: 1 if nothing is to be done; bytes of a message. */
+/* The same on all ranks: 1 if there is nothing to do; bytes of a message. */
 struct survey {
     int whole;
     size_t slice;
 };
 
-/* What has to be known before anything is touched: whether this is one dataset, and of
- * as many ranks, besides. */
+/* Checks before any change: whether this is one dataset, and of the same number of
+ * ranks. */
 static int survey_all(const struct scr_moving *m, int id, const char *dset_dir, int rc,
                       struct survey *found, struct scr_err *err)
 {

@@ -79,8 +79,7 @@ static char *cache_path(const struct fetch *f, const char *rel)
 
 /* --- one file --- */
 
-/* The record of the file before it is there: enough to name it, not to take it for
- * good. */
+/* The record of the file before it exists: enough to name it, not enough to use it. */
 static int announce_file(struct fetch *f, const struct fetched *file,
                          struct scr_err *err)
 {
@@ -133,7 +132,7 @@ static int make_dir(const struct fetch *f, const char *rel, struct scr_err *err)
     return rc;
 }
 
-/* What the copy complains about, seen as a fault of the dataset where it is one. */
+/* The error of the copy, as a fault of the dataset if it is one. */
 static int dataset_code(const struct fetch *f, const char *src, int rc)
 {
     if (rc == SCR_E_UNSAFE)

@@ -52,7 +52,8 @@ static int complete(const struct scr_outgoing *f, uint64_t bytes, uint64_t files
     return rc;
 }
 
-/* From files in place to a dataset that is complete. waited: some did beside it. */
+/* From files in place to a dataset that is complete. waited: some files waited next to
+ * their places. */
 static int complete_all(struct scr_outgoing *f, int waited, uint64_t *bytes,
                         struct scr_err *err)
 {

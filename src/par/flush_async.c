@@ -147,7 +147,7 @@ struct node {
     int first, ranks;
 };
 
-/* Rank 0's: the plan, from what every node's lowest rank has told. */
+/* Rank 0's: the plan, from the data of every node's lowest rank. */
 static int write_plan(const struct scr_flush_async *a, const struct scr_outgoing *f,
                       const struct scr_parcels *told, uint64_t files,
                       struct scr_err *err)
@@ -169,9 +169,8 @@ static int write_plan(const struct scr_flush_async *a, const struct scr_outgoing
     return rc;
 }
 
-/* Once the plan is there, a process that completes a dataset that lists one of our
- * paths gives it up. Those that did so before that are replaced, too, or keep us from
- * it. */
+/* Once the plan exists, a process that completes a dataset with one of our paths
+ * cancels it. Those that did so before that are replaced, too, or keep us from it. */
 static int look_again_all(const struct scr_flush_async *a, struct scr_outgoing *f,
                           int rc, const struct scr_parcels *told, uint64_t files,
                           struct scr_err *err)
@@ -227,7 +226,8 @@ static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
 /* How many copy, processes that have files, or nodes whose transfer process has some;
  * and how fast this one may: by its share of the bytes, or that of its node, so that
  * all end at the same time and the whole of bw is used until then; if not all may copy
- * at once (*width > 0), the same for each that does. Who has no bytes needs none. */
+ * at once (*width > 0), the same for each that does. A rank without bytes needs
+ * none. */
 static double share_all(const struct scr_flush_async *a, const struct scr_outgoing *f,
                         double bw, uint64_t *movers, int *width)
 {
@@ -372,8 +372,8 @@ static int has_no_plan(const struct scr_flush_async *a)
     return rc == SCR_E_NOENT;
 }
 
-/* 1 if the index says that the dataset is complete: since this attempt entered it as
- * incomplete, only what completes it has said so. */
+/* 1 if the index lists the dataset as complete: this attempt entered it as incomplete,
+ * so only its completion can have set that. */
 static int is_entered(const struct scr_flush_async *a)
 {
     struct scr_index_entry e;
@@ -386,8 +386,8 @@ static int is_entered(const struct scr_flush_async *a)
     return there;
 }
 
-/* A process that copies may die, or be unable to tell us, after its last file has
- * arrived: what counts is what the prefix says. The code of the transfer, agreed. */
+/* A process that copies may die, or fail to report, after its last file has arrived:
+ * the prefix decides. The code of the transfer, agreed. */
 static int settle_all(const struct scr_flush_async *a, int rc,
                       const struct scr_err *why, struct scr_err *err)
 {
@@ -398,8 +398,8 @@ static int settle_all(const struct scr_flush_async *a, int rc,
                                          : scr_fail(err, rc, 0, "%s", why->text);
 }
 
-/* All has arrived: the dataset is complete, or becomes so here. That its plan has gone
- * may also mean that it was given up. */
+/* All has arrived: the dataset is complete, or becomes so here. A missing plan may also
+ * mean that the flush was cancelled. */
 static int complete(const struct scr_flush_async *a, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;

@@ -23,7 +23,7 @@ static const uint64_t NO_LETTER = UINT64_MAX;
 struct letter {
     unsigned char *bytes;      /* the first page: length, then the first bytes; NULL: no
                                   letter */
-    const unsigned char *rest; /* of the other pages, lent */
+    const unsigned char *rest; /* of the other pages, borrowed */
     uint64_t total;            /* bytes of it */
     MPI_Request first;
     MPI_Request *more;
@@ -275,8 +275,8 @@ struct post {
     struct scr_parcels *recv;
 };
 
-/* Sends a letter to another rank, one that says so if it was not made, and takes it
- * over. rc: of this rank until now. */
+/* Sends a letter to another rank, or a mark if it could not be made, and takes
+ * ownership. rc: of this rank until now. */
 static int post_one(struct post *p, const struct scr_comm *c, int to, struct letter *l,
                     int rc, struct scr_err *err)
 {
@@ -289,7 +289,7 @@ static int post_one(struct post *p, const struct scr_comm *c, int to, struct let
     return scr_first(rc, letter_start(&p->letter[p->n++], c, to, 1, err));
 }
 
-/* Takes a letter if one has come; *came says so. */
+/* Takes a letter if one has come; *came is 1. */
 static int take_any(struct post *p, const struct scr_comm *c, int *came,
                     struct scr_err *err)
 {
@@ -312,8 +312,8 @@ static int take_any(struct post *p, const struct scr_comm *c, int *came,
 }
 
 /* Non-blocking consensus: a rank whose letters have all been taken enters the barrier
- * and continues taking letters until the barrier is through: then everybody's have been
- * taken. */
+ * and continues taking letters until the barrier is through: then the letters of all
+ * ranks have been taken. */
 static int take_until_done(struct post *p, const struct scr_comm *c,
                            struct scr_err *err)
 {

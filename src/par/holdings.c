@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this rank holds of one dataset while its files are handed to their owners. */
+/* The files of one dataset that this rank holds while they are moved to their
+ * owners. */
 #include "par/holdings.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the datasets in the prefix directory list. */
+/* The lists of the datasets in the prefix directory. */
 #include "par/lists.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ int scr_share_ids_all(const struct scr_comm *world, int rc, int **ids, size_t *n
     return scr_agree_all(world, rc, err);
 }
 
-/* --- roots: each read by one rank, which tells others what parts to read --- */
+/* --- roots: each read by one rank, which sends others the parts to read --- */
 
 /* There never was one, or another process that deletes the dataset has removed the root
  * and then this part of it. */
@@ -190,7 +190,7 @@ static void keep(struct scr_table *kept, int id, const char *path)
     }
 }
 
-/* Hands what was dealt to the keepers, unless rc is an error. */
+/* Hands the paths to their keepers, unless rc is an error. */
 static int keep_all(const struct lists *l, int rc, struct scr_table *kept,
                     struct scr_err *err)
 {

@@ -254,7 +254,8 @@ static int check_claims(struct scr_outgoing *f, const struct scr_parcels *recv,
 }
 
 /* Each directory on the way to a file is some rank's, so that one look at each is
- * enough (invariant P20). What cannot be looked at cannot be written to either. */
+ * enough (invariant P20). A directory that cannot be checked cannot be written to
+ * either. */
 static int check_dir(const struct scr_outgoing *f, const char *dir, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;

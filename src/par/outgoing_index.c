@@ -28,7 +28,7 @@ struct others {
     size_t n;
     size_t pending;   /* the first ones of them; on rank 0 only */
     uint64_t *hits;   /* how many of our destinations each lists; NULL: not asked */
-    uint64_t *unsure; /* how many ranks could not tell: its list is damaged or gone, */
+    uint64_t *unsure; /* how many ranks do not know: its list is damaged or gone, */
     uint64_t *newer;  /* or, among these, of a newer version; both in one with hits */
 };
 
@@ -48,7 +48,7 @@ static int read_index(const struct scr_outgoing *f, struct scr_index *index,
     return scr_prefix_index_read(f->at.env, f->at.prefix, index, err);
 }
 
-/* Newer ones of which all is there are complete before they are asked for their files
+/* Newer ones with all files are completed before they are asked for their files
  * (invariant P15); then the index is read once more. */
 static int list_pending(const struct scr_outgoing *f, struct scr_index *index,
                         struct others *o, struct scr_err *err)
@@ -91,7 +91,7 @@ out:
     return rc;
 }
 
-/* Of a complete one all files are there; those of a pending one may be still to come.
+/* A complete one has all its files; those of a pending one may be still to come.
  * The index is read. */
 static int list_others(const struct scr_outgoing *f, int replaces,
                        struct scr_index *index, struct others *o, struct scr_err *err)
@@ -128,9 +128,9 @@ static int alloc_counts(struct others *o, struct scr_err *err)
     return SCR_OK;
 }
 
-/* Reads the lists of rank 0's others, unless rc is an error. A complete one whose list
- * is damaged is left alone: it cannot be restored, or its checksums will tell. One of a
- * newer version can be, by others: check_readable. */
+/* Reads the lists of rank 0's others, unless rc is an error. A complete one with a
+ * damaged list stays unchanged: it cannot be restored, or its checksums will show it.
+ * One of a newer version can be, by others: check_readable. */
 static int read_listed_all(const struct scr_outgoing *f, int rc, struct others *o,
                            struct scr_err *err)
 {
@@ -179,7 +179,7 @@ static int check_newer(const struct scr_index *index, const struct index_edit *e
     return SCR_OK;
 }
 
-/* An attempt before this one was let through, and may have left files of its own. */
+/* An earlier attempt was allowed, and may have left its files. */
 static int is_again(const struct scr_index *index, const struct scr_dataset *d)
 {
     struct scr_index_entry old;
@@ -206,15 +206,15 @@ static int check_readable(const struct scr_index *index, const struct index_edit
     return SCR_OK;
 }
 
-/* Nothing leads to a dataset that is written anew. */
+/* Nothing leads to a dataset that is written again. */
 static void leave_current(struct scr_index *index, int id)
 {
     if (index->current_id == id)
         scr_index_unset_current(index);
 }
 
-/* An entry of this id that tells of another dataset: a second job counts up on the same
- * prefix, and neither may lose what it has there. */
+/* An entry of this id for another dataset: a second job uses the same prefix, and
+ * neither may lose its datasets there. */
 static int check_owner(const struct scr_index *index, const struct scr_dataset *d,
                        struct scr_err *err)
 {
@@ -265,7 +265,7 @@ static int give_up_plans(const struct scr_outgoing *f, const struct others *o,
 
 /* Not before it is clear that we may continue; but before the index is edited, from
  * when on no process may make them complete. Here the index is only looked at: the
- * plans have a lock of their own, and a process that completes a dataset has it when it
+ * plans have their own lock, and a process that completes a dataset has it when it
  * locks the index. */
 static int give_up_others(const struct scr_outgoing *f, const struct index_edit *e,
                           struct scr_err *err)
@@ -346,7 +346,7 @@ static void free_others(struct others *o)
     free(o->hits);
 }
 
-/* Who has no destinations yet (scr_publish_begin_all) replaces nothing. */
+/* A dataset without destinations yet (scr_publish_begin_all) replaces nothing. */
 int scr_outgoing_begin_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
@@ -419,8 +419,8 @@ static int has_list(const struct scr_outgoing *f)
     return has;
 }
 
-/* Who deletes the dataset notes that first, and the list goes before the entry does
- * (invariant P3): an index that was rebuilt meanwhile has no entry, either. */
+/* A deletion records itself first, and removes the list before the entry (invariant
+ * P3): an index that was rebuilt in between has no entry, either. */
 static int check_wanted(const struct scr_outgoing *f, const struct scr_index *index,
                         struct scr_err *err)
 {

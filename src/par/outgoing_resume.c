@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an earlier flush of the dataset got into place. */
+/* Files that an earlier flush of the dataset put in place. */
 #include "par/outgoing.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static int read_records(const struct scr_outgoing *f, struct scr_parcels *send,
             rc = scr_arrival_read(f->at.env, f->at.prefix, f->at.id, f->past.node[i],
                                   map, err);
     for (SCR_ENTRIES(r, map, f->at.id)) {
-        if (r->rank >= f->at.world->size) /* of another number of ranks */
+        if (r->rank >= f->at.world->size) /* of a different number of ranks */
             continue;
         for (SCR_EACH(struct scr_file, p, &r->files))
             if (rc == SCR_OK)

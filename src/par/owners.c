@@ -68,7 +68,7 @@ static int named_rank(const struct numbers *x, int way, int size)
 
 /* --- the reduction --- */
 
-/* What all ranks sum up. Summed digests d and squares tell whether all ranks have the
+/* The sums over all ranks. Summed digests d and squares show whether all ranks have the
  * same paths: then size * sum(d * d) = sum(d) * sum(d). */
 struct tally {
     uint64_t failed; /* ranks that had failed before */
@@ -197,7 +197,7 @@ static int claim(const struct owners *o, struct scr_parcels *send, struct scr_er
     return rc;
 }
 
-/* A path that this rank is responsible for, and who has it. */
+/* A path that this rank is responsible for, and the ranks that have it. */
 struct claimed {
     struct scr_item item;
     struct scr_ids ranks;

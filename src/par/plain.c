@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of a dataset in the prefix directory, some of which may be compressed. */
+/* Files of a dataset in the prefix directory, possibly compressed. */
 #include "par/plain.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ char *scr_plain_path(const struct scr_prefix *p, int id, const struct scr_listed
                         : scr_path_join(p->path, f->item.name);
 }
 
-/* What the copy complains about, as a fault of the file where it is one. */
+/* The error of the copy, as a fault of the file if it is one. */
 static int fault_code(int rc)
 {
     return rc == SCR_E_NOENT ? SCR_E_MISSING : rc == SCR_E_UNSAFE ? SCR_E_CORRUPT : rc;

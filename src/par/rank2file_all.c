@@ -20,7 +20,7 @@ static int find_writer_all(const struct scr_comm *world, uint64_t bytes)
     return (int)scr_max_below_all(world, is_last ? next : 0);
 }
 
-/* Each entry as a packed hash of its own. *taken: what they take in a part. */
+/* Each entry as a separate packed hash. *taken: what they take in a part. */
 static int pack(const struct scr_rank2file *mine, struct scr_str *packed,
                 uint64_t *taken, struct scr_err *err)
 {
@@ -41,7 +41,7 @@ static int take(const struct scr_parcels *recv, struct scr_rank2file *files,
     return SCR_OK;
 }
 
-/* Writes the part, if there is any, and tells rank 0 of it. It is called by its first
+/* Writes the part, if there is any, and reports it to rank 0. It is called by its first
  * rank. */
 static int write_part(const struct scr_prefix_dset *at, int ranks,
                       const struct scr_parcels *recv, struct scr_parcels *told,

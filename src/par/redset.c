@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What encoding and rebuilding a redundancy set have in common. */
+/* Common parts of encoding and rebuilding a redundancy set. */
 #include "par/redset.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ char *scr_redset_path(const struct scr_redset *r, const char *dset_dir)
     return path;
 }
 
-/* What each member has to say before the geometry. */
+/* Data of each member before the geometry. */
 struct opening {
     uint64_t bytes;
     uint64_t failed;
@@ -135,9 +135,9 @@ int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_e
     return rc;
 }
 
-/* The CRC of this member's parity from those of everybody's data, which are shared
- * together with whether anybody failed. mine: a place for that, then the n of this
- * member; all: room for n of these. */
+/* The CRC of this member's parity from those of all members' data, which are shared
+ * together with their codes. mine: a place for that, then the n of this member; all:
+ * room for n of these. */
 static int share_crcs_all(const struct scr_redset *r, uint32_t *mine, uint32_t *all,
                           uint32_t *crc, int rc, struct scr_err *err)
 {

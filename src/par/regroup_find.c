@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regroup, first part: what the nodes still have of the old ranks' files. Each set is
- * judged by one rank, to which the holders report and which tells them what to do. */
+/* Regroup, first part: what the nodes still have of the old ranks' files. One rank
+ * decides on each set: the holders report to it, and it sends them their work. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +90,7 @@ static int look(struct scr_regrouping *g, struct scr_parcels *send, struct scr_e
     return SCR_OK;
 }
 
-/* --- the judge of a set --- */
+/* --- the rank that decides on a set --- */
 
 static int check_members(const struct scr_regrouping *g, const struct scr_judged *set,
                          struct scr_err *err)
@@ -165,7 +165,7 @@ static int judge(const struct scr_regrouping *g, const struct scr_judged *set,
     return SCR_OK;
 }
 
-/* Hears of all sets of this rank and judges them; *members: how many old ranks they
+/* Receives all sets of this rank and decides on them; *members: how many old ranks they
  * have; *lost: how many of these are without data. */
 static int judge_sets(struct scr_regrouping *g, const struct scr_parcels *told,
                       struct scr_parcels *send, uint64_t *members, uint64_t *lost,
@@ -213,8 +213,8 @@ static int take_orders(struct scr_regrouping *g, const struct scr_parcels *order
     return rc;
 }
 
-/* Judges tell holders. Old ranks that no set names are those of sets nothing is left
- * of. */
+/* Results go back to the holders. Old ranks that no set names are those of sets nothing
+ * is left of. */
 static int order_all(struct scr_regrouping *g, const struct scr_parcels *told,
                      int *lost, struct scr_err *err)
 {

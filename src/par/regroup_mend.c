@@ -31,7 +31,7 @@ static int copy_to(const struct scr_regrouping *g, const char *src, char *dst,
     return scr_copy_file(g->at.env->sys, &job, &got, err);
 }
 
-/* Its name below the directory of its rank is what a rebuild goes by. */
+/* A rebuild uses its name below the directory of its rank. */
 static int ship_file(const struct scr_regrouping *g, int r, const char *path,
                      struct scr_err *err)
 {
@@ -128,7 +128,7 @@ static int name_paths(const struct scr_regrouping *g, const struct scr_judged *s
 }
 
 /* Enters the rebuilt files of old rank r as this rank's to flush; its redundancy file
- * tells of them. */
+ * lists them. */
 static int adopt(struct scr_regrouping *g, int r, const char *redfile, const char *dir,
                  struct scr_err *err)
 {

@@ -15,9 +15,8 @@ struct scr_regrouping {
     const scr_filemap *map;
     int ranks;             /* number of old ranks */
     struct scr_table sets; /* of struct scr_judged: those this rank decides on */
-    /* The work of this rank, by old ranks: the ranks with files it flushes; and whose
-     * files,
-       and redundancy files, it copies to where their set is rebuilt. */
+    /* The work of this rank, by old ranks: those with files it flushes; and those with
+     * files, and redundancy files, that it copies to where their set is rebuilt. */
     struct scr_ids to_play, to_ship, to_ship_red;
     scr_filemap *play;     /* under the old ranks: what this rank flushes */
     char *scratch;         /* directory of the rebuild */

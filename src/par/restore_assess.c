@@ -117,8 +117,8 @@ static char *name_members(const struct scr_set *set, const int *have)
     return scr_str_take(&text);
 }
 
-/* Whether what is left suffices, or would with what could not be read. What could not
- * be read is computed from the rest, as what is lost is. */
+/* Whether the remaining files suffice, or would with those that could not be read.
+ * Unreadable files are computed from the rest, like lost ones. */
 static int suffices(struct scr_restoring *s, int with_unread)
 {
     for (int i = 0; i < s->set.n; i++)

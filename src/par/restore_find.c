@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Restore, first part: who is in the set, and which files should be there. */
+/* Restore, first part: the members of the set, and the files that should exist. */
 #include <stdlib.h>
 
 #include "base/path.h"
@@ -65,7 +65,7 @@ static int find_known(struct scr_restoring *s, struct scr_err *err)
                     s->known.ranks, s->p->world->size);
 }
 
-/* Ranks that know their set tell the other members. */
+/* Ranks that know their set send it to the other members. */
 static int tell_members_all(struct scr_restoring *s, struct scr_err *err)
 {
     struct scr_parcels out = { 0 }, in = { 0 };

@@ -74,7 +74,7 @@ static struct scr_member_file *files_to_read(const struct scr_restoring *s)
     return files;
 }
 
-/* What passed through the rebuild, read or written, must be what was protected. */
+/* Bytes read or written by the rebuild must be the protected ones. */
 static int check_crcs(const struct scr_restoring *s,
                       const struct scr_member_file *files, uint32_t parity_crc,
                       struct scr_err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of a restore, and its three parts: find (the members of the set, and the
- * files that should exist), assess (the remaining files), restore_mend.c (the rebuild).
- * */
+ * files that should exist), assess (the remaining files), restore_mend.c (the
+ * rebuild). */
 #ifndef SCR_PAR_RESTORING_H
 #define SCR_PAR_RESTORING_H
 

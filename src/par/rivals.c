@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of several datasets of one number is to be restored. Each set of each of them
- * is judged by one rank, to which the holders report what there is. */
+/* Which of several datasets of one number to restore. One rank decides on each set of
+ * each of them; the holders report their files to it. */
 #include "par/rivals.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static const scr_filemap *map_at(const struct rivals *v, int i)
     return i == 0 ? v->map : scr_filemap_aside(v->map, v->aside[i - 1]);
 }
 
-/* The oldest after last of which something is here; INT64_MAX: none. */
+/* The oldest after last with files here; INT64_MAX: none. */
 static int64_t next_created(const struct rivals *v, int64_t last)
 {
     int64_t next = INT64_MAX;
@@ -125,7 +125,7 @@ static int tell(const struct rivals *v, const scr_filemap *map,
     return scr_setjudge_tell(v->world, &known, &told, send, err);
 }
 
-/* --- the judges --- */
+/* --- the ranks that decide --- */
 
 /* A set whose description cannot be used covers no rank. */
 static int judge_set(struct rivals *v, const struct scr_judged *set,
@@ -172,7 +172,7 @@ static int judge_all(struct rivals *v, struct scr_err *err)
     return rc;
 }
 
-/* What the judges found, to all. */
+/* The results, to all. */
 static void sum_up_all(struct rivals *v)
 {
     scr_sums_all(v->world, v->covered, (int)v->n);

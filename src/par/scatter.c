@@ -7,7 +7,7 @@
 #include "par/distribute.h"
 
 /* Cuts all into one filemap per local rank: an owner that runs here gets its own, the
- * rest is dealt out in turn. */
+ * rest is distributed in turn. */
 static int cut(const struct scr_comm *node, const int *local_ranks, scr_filemap *all,
                scr_filemap **part)
 {
@@ -60,7 +60,7 @@ static int write_spare(const struct scr_env *env, const struct scr_comm *node,
     return rc;
 }
 
-/* Master: everything the node knows, made safe and dealt into send. */
+/* Master: everything the node knows, made safe and distributed into send. */
 static int read_and_deal(const struct scr_env *env, const struct scr_comm *node,
                          const struct scr_cntl *cntl, const int *local_ranks,
                          struct scr_parcels *send, struct scr_err *err)
@@ -94,7 +94,7 @@ static int vote_node_all(const struct scatter *s, int rc, struct scr_vote *v,
     return scr_vote_all(s->node, rc, v, err);
 }
 
-/* What there is in the control directory of a node. */
+/* The contents of the control directory of a node. */
 enum state {
     STATE_OTHER,
     STATE_SETTLED, /* each rank's own filemap, in map, and no other */

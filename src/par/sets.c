@@ -43,7 +43,7 @@ static int take_members(struct scr_set *out, const int *ranks, struct scr_err *e
     return SCR_OK;
 }
 
-/* Members tell each other. The code is each rank's own. */
+/* Members exchange their lists. The code is each rank's own. */
 static int list_members_all(const struct scr_comm *world, struct scr_set *out,
                             struct scr_err *err)
 {
@@ -156,7 +156,7 @@ static int check_members(const struct scr_comm *world, const int *members, int n
     return SCR_OK;
 }
 
-/* Lists that differ show as another size or order: splitting goes by the smallest
+/* Lists that differ show as another size or order: splitting uses the smallest
  * member. */
 static int check_same(const struct scr_set *s, const int *members, int n,
                       struct scr_err *err)

@@ -138,7 +138,7 @@ static int crc_fits(const struct cursor *c, const struct scr_ship_file *f)
     return 0;
 }
 
-/* The last byte is there: into place with it, or away. */
+/* The last byte has arrived: the file is put in place or removed. */
 static int end_file(struct cursor *c, int rc, struct scr_err *err)
 {
     const struct scr_sys *sys = c->s->env->sys;

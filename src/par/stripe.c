@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs row plans over MPI.
  *
- * What a member does is four lists made once from the plans:
+ * The work of a member is four lists made once from the plans:
  *
  *   lends   a symbol of mine that another member's row needs: read, send to the coder
  *   jobs    a row I code: receive its sources, compute, write mine, send the others
@@ -14,9 +14,9 @@
  * are none left the processor is given away. An entry has DEPTH slices in flight, whose
  * receives are posted ahead; so reading, transfer, arithmetic and writing overlap, and
  * a member that is held up holds up only the rows it has a part in. No ranks wait in a
- * circle, as a lend waits for its coder's receive alone, and that for the slice DEPTH
- * before it. Between two members a row sends one symbol a slice in either direction:
- * (sender, row) is the tag, and order keeps the slices apart. */
+ * circle: an entry of lends waits only for its coder's receive, and that for the slice
+ * DEPTH before it. Between two members a row sends one symbol a slice in either
+ * direction: (sender, row) is the tag, and order keeps the slices apart. */
 #include "par/stripe.h"
 
 #include <sched.h>
@@ -28,7 +28,7 @@
 #include "par/mpi_call.h"
 
 /* A slice stays in the second-level cache while it is read, summed up, computed and
- * written, and is long for what a message costs besides its bytes; all buffers of a
+ * written, and is long compared with the fixed cost of a message; all buffers of a
  * rank together stay within the budget. The same few are used again and again: an
  * encode that takes turns in 8 MiB of them takes a fifth longer, as they leave the
  * cache. */
@@ -216,7 +216,7 @@ static int make_lists(struct engine *e, const struct scr_geom *g, const int *hav
 
 /* --- the buffers --- */
 
-/* Gives x slots of the pool, of which n are taken so far. */
+/* Gives x slots of the pool; n are taken so far. */
 static void deal(struct transfer *x, int slots, size_t *n)
 {
     x->slot = *n;
@@ -468,7 +468,7 @@ static uint64_t count_lists(struct engine *e)
     return all;
 }
 
-/* What others wait for comes first. */
+/* Data that others wait for come first. */
 static uint64_t push_all(struct engine *e)
 {
     uint64_t done = 0;

@@ -13,7 +13,7 @@
 
 /* --- whether there is something --- */
 
-/* Records of files that landed are there. */
+/* Records of landed files exist. */
 static int has_records(const struct scr_outgoing *f)
 {
     int *node = NULL;
@@ -62,8 +62,8 @@ static int is_there(const struct scr_outgoing *f, const struct scr_out_file *fil
     return there;
 }
 
-/* *some: files have landed, and not all are there; else the dataset can become complete
- * (invariant P25). */
+/* *some: some files have landed, but not all exist; else the dataset can become
+ * complete (invariant P25). */
 static int look_all(struct scr_outgoing *f, const scr_filemap *map, int *some,
                     struct scr_err *err)
 {
@@ -121,7 +121,7 @@ static char *stored_name(const struct scr_out_file *file, const char *path)
     return scr_asprintf("%s%s", path, file->xfer.packed ? SCR_ZST_SUFFIX : "");
 }
 
-/* What has landed of this rank's files, each to the rank that keeps its path. */
+/* The landed files of this rank, each to the rank that keeps its path. */
 static int send_landed(const struct scr_outgoing *f, struct scr_parcels *send,
                        struct scr_err *err)
 {

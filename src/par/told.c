@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks tell each other of files. */
+/* File lists that ranks exchange. */
 #include "par/told.h"
 
 int scr_told_new(struct scr_told *t, int id, int rank, struct scr_err *err)

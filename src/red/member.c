@@ -103,7 +103,7 @@ static struct piece *find_piece(const struct pieces *p, uint64_t off)
     return lo < p->n ? &p->at[lo] : NULL;
 }
 
-/* n bytes at off of piece p pass. Its start begins it anew; a gap spoils it. */
+/* n bytes at off of piece p pass. Its start restarts it; a gap spoils it. */
 static void note(struct piece *p, uint64_t off, const void *buf, size_t n)
 {
     uint64_t at = off - p->off;
@@ -278,7 +278,8 @@ static int is_zero(const char *p, size_t n)
     return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
 }
 
-/* What lies past the end of the logical file reads as zeros and may only be written so.
+/* Bytes past the end of the logical file read as zeros and may only be written as
+ * zeros.
  */
 static int move_padding(const struct scr_member *m, const struct span *s,
                         struct scr_err *err)
@@ -362,7 +363,7 @@ static int read_slice(struct scr_member *m, struct piece *p, int is_parity,
     return move_piece(m, p, &s, err);
 }
 
-/* Reads a piece of which not every byte passed in order. */
+/* Reads a piece whose bytes did not all pass in order. */
 static int complete(struct scr_member *m, struct piece *p, int is_parity,
                     struct scr_err *err)
 {

@@ -74,8 +74,7 @@ static int same_set(const struct scr_redinfo *a, const struct scr_redinfo *b)
            memcmp(a->set.world, b->set.world, (size_t)a->set.n * sizeof(int)) == 0;
 }
 
-/* A damaged header is a lost one; two sound headers that disagree are not ours to
- * judge. */
+/* A damaged header is a lost one; two valid headers that disagree are an error. */
 static int load_header(struct rebuild *r, int i, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -252,7 +251,7 @@ static void list_have(const struct rebuild *r, int *have)
         have[i] = r->part[i].have;
 }
 
-/* Ranks that lost something, for the message that gives up. */
+/* Ranks that lost something, for the error message. */
 static int refuse(const struct rebuild *r, struct scr_err *err)
 {
     struct scr_str ranks = SCR_STR_INIT;
@@ -291,7 +290,7 @@ static int check_tolerance(struct rebuild *r, int *lost, struct scr_err *err)
 
 /* --- temporary files --- */
 
-/* A name of constant form beside path: what a failed rebuild left, the next one reuses.
+/* A name of constant form next to path: the next rebuild reuses files of a failed one.
  */
 static char *tmp_name(const struct rebuild *r, int i, const char *path, long file)
 {
@@ -303,7 +302,7 @@ static char *tmp_name(const struct rebuild *r, int i, const char *path, long fil
     return tmp;
 }
 
-/* What is below a directory: the prefix, out of which no link leads what is written
+/* Files below a directory: the prefix, so that no link leads writes out of it
  * (invariant P20). NULL: anywhere. */
 static int make_parent(const struct rebuild *r, const char *path, const char *below,
                        struct scr_err *err)
@@ -475,8 +474,8 @@ static int dress_files(const struct rebuild *r, struct scr_err *err)
     return rc;
 }
 
-/* Calls fn with every temporary file there is and its destination: the data of all
- * members, then their redundancy files, which tell that the data is there. */
+/* Calls fn with every temporary file and its destination: the data of all members, then
+ * their redundancy files, which mark the data as complete. */
 typedef int (*each_fn)(const struct rebuild *r, const char *tmp, const char *path,
                        struct scr_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the caches that this process can reach hold. */
+/* The contents of the caches that this process can reach. */
 #include "red/survey.h"
 
 #include <stdio.h>
@@ -65,7 +65,7 @@ static int take_map(scr_filemap *to, scr_filemap *map)
     return is_of_one(to, map) ? scr_filemap_take(to, map) : add_map(to, map);
 }
 
-/* What can be said of the dataset that was made then. */
+/* The result for the dataset that was made then. */
 static int judge_rival(const struct scr_survey *s, int id, struct scr_rival *rival)
 {
     struct scr_survey one = { .env = s->env,
@@ -185,7 +185,8 @@ static void drop_known(const struct scr_survey *s, int id, scr_filemap *map)
             scr_filemap_remove_rank_by_dataset(map, id, e->rank);
 }
 
-/* The filemaps beside a dataset's files are named as those in a control directory. */
+/* The filemaps stored with a dataset's files are named as those in a control
+ * directory. */
 static int read_shared(struct scr_survey *s, const char *cache, int id,
                        struct scr_err *err)
 {
@@ -337,7 +338,7 @@ int scr_survey_dataset(const struct scr_survey *s, int id, struct scr_survey_dat
     return scr_fail(err, rc, 0, "%s", why.text);
 }
 
-/* --- judging --- */
+/* --- states --- */
 
 static int members_here(const struct scr_survey_set *set)
 {
@@ -412,7 +413,7 @@ int scr_survey_judge(const struct scr_survey *s, const struct scr_survey_dataset
     return SCR_OK;
 }
 
-/* --- mending --- */
+/* --- repair --- */
 
 int scr_survey_mend(const struct scr_survey *s, const struct scr_survey_set *set,
                     int *ranks, struct scr_err *err)

@@ -271,7 +271,7 @@ size_t scr_launch_options(const struct scr_launcher *l, const char *const *args)
     return w.next;
 }
 
-/* "4", or "2-6" of which the smaller counts. */
+/* "4", or "2-6"; the smaller one counts. */
 size_t scr_launch_asks_nodes(const struct scr_launcher *l, const char *const *args)
 {
     const char *value = scr_launch_find(l->ops, args, SCR_OPT_NODES);

@@ -12,8 +12,8 @@ static const struct scr_launch_row rows[] = {
     { "-D --chdir", SCR_OPT_CHDIR },           { NULL, SCR_OPT_OTHER },
 };
 
-/* -K, --kill-on-bad-exit or what of that srun takes for it; its value never is a word
- * of its own. */
+/* -K, --kill-on-bad-exit or what of that srun takes for it; its value is never a
+ * separate word. */
 static int says_kill(const struct scr_launcher *l, const char *const *args)
 {
     struct scr_launch_walk w = scr_launch_begin(l->ops, args);

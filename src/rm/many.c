@@ -174,7 +174,7 @@ static void look(struct many *m, struct scr_many_task *t)
     drain(t, 1);
     if (!ended)
         return;
-    t->status = t->told > 0 ? -1 : status; /* told to end, it has not in time */
+    t->status = t->told > 0 ? -1 : status; /* asked to end, it has not in time */
     t->end = t->told > 0 ? SCR_MANY_LATE : SCR_MANY_ENDED;
     t->pid = -1;
     close_ends(t->fd);

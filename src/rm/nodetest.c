@@ -13,7 +13,7 @@
 #include "rm/rm_impl.h"
 
 enum { PING_S = 2, PING_WIDTH = 128, NO_REPLY = 1 };
-static const double LEAST_S = 0.1; /* in which a test can tell anything */
+static const double LEAST_S = 0.1; /* in which a test can give a result */
 
 /* One round of tests: nodes are those left. */
 struct round {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Here: for virtual nodes, and for a job of which this is the only node. */
+/* Here: for virtual nodes, and for a job with only this node. */
 #include <string.h>
 
 #include "rm/remote_impl.h"

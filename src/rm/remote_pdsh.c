@@ -108,7 +108,7 @@ static int sort_errors(const struct scr_remote_job *job,
     return ok;
 }
 
-/* Whether it is clear of which node the status of pdsh is. */
+/* Whether the status of pdsh belongs to one known node. */
 static int is_explained(const struct scr_remote_job *job)
 {
     for (size_t i = 0; i < job->nodes->n; i++)
@@ -124,7 +124,7 @@ static int finish(const struct scr_remote_job *job, struct scr_many_task *t)
         job->res[i].answered = ended;
         job->res[i].status = ended ? 0 : -1; /* pdsh speaks only of other ones */
     }
-    /* What it says of itself, before the texts are cut up. */
+    /* The lines of pdsh itself, before the texts are split. */
     const char *self = t->end == SCR_MANY_LATE ? "no answer in time" : t->errout;
     char *complaint = scr_asprintf("pdsh: %.*s", (int)strcspn(self, "\n"), self);
     struct scr_rm_names names;

@@ -10,7 +10,7 @@ static int in_slurm(const struct scr_rm *rm, const struct scr_hostlist *nodes)
     return strcmp(rm->ops->name, "SLURM") == 0 && rm->job != NULL;
 }
 
-/* --overlap: beside the application, without waiting for what it uses to be free.
+/* --overlap: in parallel with the application, without waiting for its resources.
  * --export: settings of SCR reach the node also after sbatch --export=NONE. */
 static void line(const struct scr_remote_job *job, const char *node,
                  struct scr_strv *argv, struct scr_strv *env)
@@ -38,8 +38,8 @@ static void line(const struct scr_remote_job *job, const char *node,
     scr_strv_printf(env, "SCR_JOB_ID=%s", job->rm->prm->job_id);
 }
 
-/* srun reports the status of the command; when no step could be made it says so on
- * stderr and ends with 1, like a command that says no: its words tell them apart. */
+/* srun reports the status of the command; when no step could be made it prints an error
+ * and ends with 1, like a command that answers no: the text distinguishes them. */
 static int is_carrier_failure(const struct scr_remote_result *r)
 {
     static const char *const words[] = { "srun: error: Unable to create step",

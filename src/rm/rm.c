@@ -120,7 +120,7 @@ static double ask_timeout(const struct scr_rm *rm)
     return rm->ask_by > 0 && left < ASK_TIMEOUT_S ? left : ASK_TIMEOUT_S;
 }
 
-/* What went wrong with a tool, in its own words where it had some. */
+/* The error of a tool, in its own words if it printed any. */
 static int complain(const struct scr_many_task *t, const char *name, double limit,
                     struct scr_err *err)
 {

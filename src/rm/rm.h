@@ -87,8 +87,8 @@ struct scr_rm {
     const struct scr_params *prm;
     char *job;     /* the manager's id of the job; NULL: none, or not known */
     char *host;    /* this host's name */
-    double ask_by; /* scr_now_mono() when answers must have arrived; 0: each gets 20 s
-                    * */
+    double ask_by; /* scr_now_mono() when answers must have arrived; 0: each gets 20
+                    * s */
     /* Set by another thread: commands on nodes are ended. NULL: they are not. */
     const atomic_int *stop;
     struct scr_hostlist nodes; /* of the allocation; may be none with NONE */

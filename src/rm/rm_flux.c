@@ -11,7 +11,7 @@ static int flux_job(const struct scr_rm *rm, char **job, struct scr_err *err)
 {
     const char *argv[] = { "flux", "getattr", "jobid", NULL };
     (void)err;
-    (void)scr_rm_ask(rm, argv, NULL, job, NULL); /* an instance may be nobody's job */
+    (void)scr_rm_ask(rm, argv, NULL, job, NULL); /* an instance may be no job */
     return SCR_OK;
 }
 

@@ -10,7 +10,7 @@
 
 enum { MAX_HOSTFILE = 64 << 20 };
 
-/* One name a slot; where the batch script runs on a launch node of its own, that one
+/* One name a slot; where the batch script runs on a separate launch node, that one
  * comes first, with a single slot, and is no node to run on. */
 static int drop_launch_node(struct scr_hostlist *nodes, const char *text)
 {

@@ -91,7 +91,7 @@ static int find_time(const char *text, const char *name, int64_t *seconds)
     return found;
 }
 
-/* Torque tells what is left; the others the limit and how much of it is used. */
+/* Torque reports the time left; the others the limit and how much of it is used. */
 static int pbs_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err)
 {
     const char *argv[] = { "qstat", "-f", rm->job, NULL };

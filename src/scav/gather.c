@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What one node has of a dataset, copied to the prefix directory. */
+/* Copies one node's files of a dataset to the prefix directory. */
 #include "scav/gather.h"
 
 #include <limits.h>
@@ -82,7 +82,7 @@ static int check_named(const struct item *it, struct scr_err *err)
     return it->dst && it->meta && !it->meta->arena->lost ? SCR_OK : scr_no_memory(err);
 }
 
-/* A redundancy file is in the directory of the dataset, and tells of itself. */
+/* A redundancy file is in the directory of the dataset, and describes itself. */
 static int name_red(struct job *j, struct item *it, const char *type,
                     struct scr_err *err)
 {
@@ -157,7 +157,7 @@ static int is_whole(const struct job *j, const struct item *it)
 
 /* --- the ranks' filemaps --- */
 
-/* What turned out in the copy belongs to what is known of the file. */
+/* Results of the copy become meta data of the file. */
 static int note(struct job *j, struct item *it, int copied, struct scr_err *err)
 {
     uint64_t size;
@@ -173,20 +173,20 @@ static int note(struct job *j, struct item *it, int copied, struct scr_err *err)
     return noted && !noted->arena->lost ? SCR_OK : scr_no_memory(err);
 }
 
-/* 1 if both filemaps tell of one dataset. */
+/* 1 if both filemaps describe one dataset. */
 static int is_same_dataset(const scr_filemap *a, const scr_filemap *b, int id, int rank)
 {
     struct scr_dataset of_a, of_b;
     const scr_hash *dset_a = scr_filemap_get_dataset(a, id, rank);
     const scr_hash *dset_b = scr_filemap_get_dataset(b, id, rank);
-    if (dset_a == NULL && dset_b == NULL) /* neither tells */
+    if (dset_a == NULL && dset_b == NULL) /* neither has it */
         return 1;
     return scr_dataset_get(dset_a, &of_a, NULL) == SCR_OK &&
            scr_dataset_get(dset_b, &of_b, NULL) == SCR_OK &&
            scr_dataset_is_alike(&of_a, &of_b);
 }
 
-/* What an earlier copy listed stays listed, if it is of this dataset. */
+/* Entries of an earlier copy stay, if they are of this dataset. */
 static void add_earlier(const struct job *j, scr_filemap *map, int rank,
                         const char *path)
 {

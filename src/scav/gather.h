@@ -30,8 +30,8 @@ struct scr_gather {
     void (*told)(void *arg, size_t n); /* bytes as they are copied; may be NULL */
     void *arg;
     /* Asked between the bytes and before a file gets its name: SCR_OK if the copy is
-       still wanted; anything else ends it, and what it did is not listed. NULL: it is.
-     */
+     * still wanted; anything else ends it, and what it did is not listed. NULL: it
+     * is. */
     int (*wanted)(void *wanted_arg, struct scr_err *err);
     void *wanted_arg;
 };

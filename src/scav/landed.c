@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an asynchronous flush left on the prefix, taken into the stage. */
+/* Takes files that an asynchronous flush left on the prefix into the stage. */
 #include <stdlib.h>
 
 #include "base/io.h"
@@ -75,8 +75,8 @@ out:
                : scr_fail(err, why.code, 0, "%s", why.text);
 }
 
-/* What cannot be unpacked here stays, and so do the records of it: a build with the
- * library can take it later. */
+/* Files that cannot be unpacked here stay, with their records: a build with the library
+ * can take them later. */
 static int pass_over(struct landed *l)
 {
     if (l->passed++ == 0)
@@ -107,7 +107,7 @@ static int take_packed(struct landed *l, const struct scr_listed *is,
     return rc;
 }
 
-/* The record of a file that is not listed tells nothing. */
+/* The record of a file that is not listed means nothing. */
 static int take_landed(struct landed *l, int rank, const char *record,
                        struct scr_err *err)
 {

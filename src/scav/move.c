@@ -107,7 +107,7 @@ int scr_move_check_inside(struct scr_move *m, const char *path, struct scr_err *
     return rc;
 }
 
-/* What lies behind a link that leads out, in an archive say, is not ours to take away.
+/* A file behind a link that leads out, for example in an archive, must stay.
  */
 static int take(struct scr_move *m, const char *from, const char *to,
                 struct scr_err *err)

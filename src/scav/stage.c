@@ -143,7 +143,7 @@ static int place_file(struct scr_move *m, const struct scr_listed *f,
                : scr_move_make_dir(m, placed, err); /* in place: to be synced */
 }
 
-/* Complete datasets of which a file is about to be replaced are complete no more. */
+/* Complete datasets that are about to lose a file are not complete any more. */
 static int demote_others(const struct scr_move *m, const struct scr_ids *others,
                          struct scr_err *err)
 {
@@ -155,8 +155,8 @@ static int demote_others(const struct scr_move *m, const struct scr_ids *others,
     return scr_demote(m->env, m->p, others, err);
 }
 
-/* Whose it is only a newer version can tell (invariant P16). What has left the stage is
- * ours. */
+/* Only a newer version knows its owner (invariant P16). Files that have left the stage
+ * are ours. */
 static int check_free(struct scr_move *m, const struct scr_listed *f,
                       const char *staged, const char *placed, struct scr_err *err)
 {
@@ -200,8 +200,8 @@ static int check_newest(const struct scr_move *m, const struct scr_table *paths,
                : rc;
 }
 
-/* Datasets on their way to the paths are given up. One that became complete before that
- * may be newer. */
+/* Flushes to these paths are cancelled. A dataset that became complete before that may
+ * be newer. */
 static int give_up_others(const struct scr_move *m, const struct scr_table *paths,
                           struct scr_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What killed flushes left on the prefix. */
+/* Removes leftovers of killed flushes from the prefix. */
 #include "scav/sweep.h"
 
 #include <stdlib.h>
@@ -165,7 +165,7 @@ int scr_sweep_paths(struct scr_sweep *s, const struct scr_table *paths,
 /* --- all of it, by one process --- */
 
 /* Goes by the lists of datasets lists[0…n). One whose list is gone has written nothing;
- * of a damaged one nothing can be told. */
+ * a damaged one says nothing. */
 static int sweep_listed(struct scr_sweep *s, const int *lists, size_t n,
                         struct scr_err *err)
 {

@@ -382,7 +382,7 @@ static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err 
                                                                    : scr_no_memory(err);
 }
 
-/* What summary and index say of a dataset that is complete; NULL: out of memory. */
+/* The entry of a complete dataset in summary and index; NULL: out of memory. */
 static scr_hash *completed(const scr_hash *plan)
 {
     scr_hash *dset = scr_hash_dup(scr_hash_get(plan, "DSET"));

@@ -26,7 +26,7 @@ static size_t aside_dir(int64_t created, char *name, size_t n)
     return (size_t)snprintf(name, n, ".scr/aside.%lld/", (long long)created);
 }
 
-/* Where the file at path is while it is aside, malloc'd: path itself if it is there, or
+/* Where the file at path is while it is aside, malloc'd: path itself if it exists, or
  * is in no dataset directory. */
 static char *name_aside(int id, int64_t created, const char *path)
 {
@@ -49,7 +49,7 @@ static char *name_back(int id, int64_t created, const char *path)
 
 typedef char *rename_rule(int id, int64_t created, const char *path);
 
-/* Whose files get their names on the other side. */
+/* The part whose files get their names on the other side. */
 struct renaming {
     int id;
     int64_t created;

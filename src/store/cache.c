@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where things lie on node-local storage. */
+/* Places on node-local storage. */
 #include "store/cache.h"
 
 #include <stdlib.h>

@@ -182,7 +182,7 @@ static int skip(const struct scr_env *env, const struct how *how, const char *wh
     return ok ? SCR_OK : scr_no_memory(err);
 }
 
-/* One filemap or journal. What cannot be read is lost, but only that: a warning. */
+/* One filemap or journal. Only the unreadable part is lost: a warning. */
 static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
                      const char *name, const struct how *how, scr_filemap *map,
                      struct scr_err *err)
@@ -436,7 +436,8 @@ int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, in
     int rc = scr_write_all(SCR_FD(env->sys, c->jnl_fd, c->jnl_path), buf, n, err);
     free(buf);
     if (rc != SCR_OK)
-        scr_close(env->sys, &c->jnl_fd, c->jnl_path, NULL); /* the next call mends it */
+        scr_close(env->sys, &c->jnl_fd, c->jnl_path, NULL); /* the next call repairs
+                                                             * it */
     return rc;
 }
 

@@ -94,8 +94,8 @@ struct looked {
     int leads_out; /* a link on the way does, or may */
 };
 
-/* 1 if a link on the way leads out of the prefix, or may: what is there is not ours to
- * delete (invariant P20), and told once a directory. */
+/* 1 if a link on the way leads out of the prefix, or may: files there must stay
+ * (invariant P20), reported once for each directory. */
 static int leads_out(struct deletion *d, const char *dir)
 {
     struct scr_err why = SCR_ERR_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datasets of which a file is about to be replaced. */
+/* Datasets that are about to lose a file. */
 #include "store/demote.h"
 
 void scr_demote_in(struct scr_index *index, const struct scr_ids *ids, int *changed)

@@ -70,7 +70,7 @@ int scr_flushing_is_held(const struct scr_env *env, const struct scr_prefix *p, 
     return rc != SCR_OK || who.held;
 }
 
-/* 1 if there is a mark that no process holds. What cannot be told is left alone. */
+/* 1 if there is a mark that no process holds. An unknown one stays. */
 static int take(const struct scr_env *env, const struct scr_prefix *p, int id,
                 struct scr_flushing *mark)
 {

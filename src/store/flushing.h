@@ -2,8 +2,8 @@
 /* The mark of a flush under way: flushing.lock in the directory of the dataset, held by
  * one process of the job from before the first temporary file is made until each has
  * been renamed or removed. A flush that was killed leaves the file without a lock: then
- * temporary files may be left next to the files that the dataset's list names. Local.
- * */
+ * temporary files may be left next to the files that the dataset's list names.
+ * Local. */
 #ifndef SCR_STORE_FLUSHING_H
 #define SCR_STORE_FLUSHING_H
 

@@ -15,7 +15,7 @@
 
 enum { MAX_RECORD = 1 << 16 /* bytes of a path */ };
 
-/* Its log is quiet: what is wrong with files of others is theirs to tell. */
+/* Its log is quiet: the owners report errors of their files. */
 static struct scr_env quiet(const struct scr_env *env)
 {
     return (struct scr_env){ .sys = env->sys };
@@ -134,7 +134,7 @@ static void describe(const scr_filemap *map, struct scr_neighbour *d)
 {
     for (SCR_ENTRIES(e, map, d->id))
         add_entry(e, d);
-    if (d->is_done && d->created == 0) /* what it is cannot be told: it may be output */
+    if (d->is_done && d->created == 0) /* its kind is not known: it may be output */
         d->created = d->is_output = 1;
 }
 
@@ -244,7 +244,7 @@ out:
     return rc;
 }
 
-/* --- holding one --- */
+/* --- the locks of one --- */
 
 /* A directory that goes in this moment has nothing to hold: *gone. */
 static int lock_in(const struct scr_env *env, const char *dir, const char *name,
@@ -263,7 +263,7 @@ out:
 }
 
 /* A run of the prefix directory holds that of this store, too, whatever control
- * directory it has. *gone: what is to be held is not there. */
+ * directory it has. *gone: the dataset to hold does not exist. */
 static int take_locks(const struct scr_env *env, struct scr_neighbour_hold *h,
                       int *gone, struct scr_err *err)
 {

@@ -68,7 +68,7 @@ static int enter_whole(struct job *j, const struct scr_rank2file *whole,
     return rc;
 }
 
-/* Deeper trees and lists in summaries have other writers, who compress nothing. */
+/* Deeper trees and lists in summaries have other writers, which compress nothing. */
 static int check_level(int id, int level, struct scr_err *err)
 {
     return level == 0 || level == 1

@@ -146,7 +146,7 @@ int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
-/* Of a pending dataset. *meets: 1 if it lists one of the paths, or that cannot be told.
+/* Of a pending dataset. *meets: 1 if it lists one of the paths, or that is not known.
  */
 static int may_list(const struct scr_env *env, const struct scr_prefix *p, int other,
                     const struct scr_table *paths, int *meets, struct scr_err *err)

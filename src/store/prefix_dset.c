@@ -125,8 +125,8 @@ static int old_dir(const struct scr_env *env, const struct scr_prefix *p, int id
     return rc;
 }
 
-/* The summary, named. SCR_E_NOENT, without text, if there is no such dataset. What may
- * pass has a text. */
+/* The summary, named. SCR_E_NOENT, without text, if there is no such dataset. A
+ * transient error has a text. */
 static int old_load(const struct scr_env *env, const struct scr_prefix *p, int id,
                     struct summary *s, struct scr_err *err)
 {

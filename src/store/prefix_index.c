@@ -109,7 +109,7 @@ static int recall(struct scr_index_cache *c, const struct scr_txn *f,
 }
 
 /* Takes the index that is in memory to edit it, unless a reader has it just now. It is
- * forgotten there: the edit may fail. */
+ * dropped there: the edit may fail. */
 static int take_out(struct scr_index_cache *c, const struct scr_txn *f,
                     struct scr_index *index, int *edits)
 {
@@ -144,7 +144,8 @@ static int rebuild_add(struct txn *t, int id, struct scr_err *err)
         return SCR_OK;
     if (rc == SCR_E_NOMEM)
         return scr_no_memory(err);
-    /* What cannot be read now may be good: better no index than one that forgot it. */
+    /* A summary that cannot be read now may be good: better no index than one without
+     * it. */
     if (rc == SCR_E_IO)
         return scr_fail(err, rc, 0, "%s", why.text);
     scr_log(
@@ -154,7 +155,7 @@ static int rebuild_add(struct txn *t, int id, struct scr_err *err)
     return SCR_OK;
 }
 
-/* Fills the index anew from the summaries, oldest first, and makes the newest one
+/* Rebuilds the index from the summaries, oldest first, and makes the newest one
  * current. */
 static int rebuild(struct txn *t, struct scr_err *err)
 {
@@ -174,7 +175,7 @@ static int rebuild(struct txn *t, struct scr_err *err)
 
 /* --- loading it --- */
 
-/* Index of version 1, which lay in the prefix directory itself. It is only read: an
+/* Index of version 1, which was in the prefix directory itself. It is only read: an
  * update writes the new one. Anything else of that name is not ours. */
 static int load_old(struct txn *t, struct scr_err *err)
 {
@@ -216,7 +217,7 @@ static int load_absent(struct txn *t, struct scr_err *err)
     return rc;
 }
 
-/* SCR_E_CORRUPT: it is to be rebuilt. */
+/* SCR_E_CORRUPT: it must be rebuilt. */
 static int load(struct txn *t, struct scr_err *err)
 {
     struct scr_txn *f = &t->file;

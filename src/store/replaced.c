@@ -21,7 +21,7 @@ struct look {
     struct scr_index index;
     int *ids; /* all of the index, newest first */
     size_t n;
-    const char **own; /* of each, what is to be noted; in texts */
+    const char **own; /* the path to record for each; in texts */
     struct scr_arena texts;
     size_t nown;
     struct scr_table heir; /* the paths that dataset id lists, once knows_heir */
@@ -36,9 +36,9 @@ struct records {
     int in_use; /* by a process that may still complete the dataset */
 };
 
-/* Its plan, the mark of a flush of it, whose temporary files its list leads to, files
- * that wait for their names, what a scavenge has copied, and what is rebuilt for
- * another number of ranks. */
+/* Its plan, the mark of a flush of it (its list leads to the temporary files), files
+ * that wait for their names, files copied by a scavenge, and files rebuilt for a
+ * different number of ranks. */
 static int is_in_use(const char *name)
 {
     static const char *const names[] = { "outgoing.scr",  "flushing.lock",
@@ -110,7 +110,7 @@ static int is_good(const struct look *l, int id)
     return scr_index_is_good(&l->index, id);
 }
 
-/* What others that are newer than dataset id list, too. A list that cannot be read
+/* Paths that newer datasets than id also list. A list that cannot be read
  * takes nothing. */
 static void take_out_others(struct look *l, int id, struct scr_table *paths)
 {
@@ -127,8 +127,8 @@ static void take_out_others(struct look *l, int id, struct scr_table *paths)
     }
 }
 
-/* Of the i-th. *none: 1 if none of its paths is its own. What its list does not tell
- * stays unknown. */
+/* Of the i-th. *none: 1 if none of its paths is its own. Without its list that is
+ * unknown. */
 static int judge(struct look *l, size_t i, int *none, struct scr_err *err)
 {
     int id = l->ids[i];

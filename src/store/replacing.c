@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that wait beside those they are to replace. */
+/* Files that wait next to those they replace. */
 #include "store/replacing.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ static int open_replacing(struct replacing *r, struct scr_err *err)
     return rc == SCR_OK && !scr_table_ok(&r->paths) ? scr_no_memory(err) : rc;
 }
 
-/* Calls for each file with its path beside the place, and its place. */
+/* Calls for each file with its waiting path and its place. */
 static int each_file(struct replacing *r,
                      int (*step)(struct replacing *r, const char *waits,
                                  const char *place, const struct scr_listed *f,
@@ -105,7 +105,7 @@ static int each_file(struct replacing *r,
     return rc;
 }
 
-/* 1: a regular file of the size recorded; 0: there is none, -1: it cannot be told. */
+/* 1: a regular file of the size recorded; 0: there is none, -1: it is not known. */
 static int look(const struct replacing *r, const char *path, const struct scr_listed *f,
                 struct scr_err *err)
 {
@@ -282,7 +282,7 @@ static int enter(struct scr_index *index, const struct scr_ids *older,
     return scr_index_arrive(index, dset, time(NULL));
 }
 
-/* What cannot be completed stays as it is. */
+/* A dataset that cannot be completed stays unchanged. */
 static int look_at(struct replacing *r, struct scr_index *index, struct scr_err *err)
 {
     struct scr_ids older = { 0 };

@@ -115,8 +115,9 @@ static int read_plan(struct scr_wanted *w, const struct scr_env *env,
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
-/* What is remembered is from before the reading: if another plan came between, the next
- * to ask reads that. A plan too young to be told from the next is read again. */
+/* The remembered state is from before the reading: if another plan came in between, the
+ * next check reads that. A plan too young to be distinguished from the next is read
+ * again. */
 int scr_wanted_check(struct scr_wanted *w, const struct scr_env *env,
                      const struct scr_prefix *p, int id, uint64_t stamp,
                      struct scr_err *err)

@@ -57,8 +57,8 @@ static int open_source(const struct scr_sys *sys, const struct scr_copy *job, in
     return SCR_OK;
 }
 
-/* What will be synced is on its way to the device while the rest is copied, n bytes up
- * to `end` were. A hint: what fails there, fsync says. */
+/* Starts to write bytes to the device while the rest is copied: the last n bytes up to
+ * `end`. A hint: what fails there, fsync says. */
 static void sync_ahead(const struct scr_sys *sys, int out, uint64_t end, size_t n)
 {
     uint64_t from = (end - n) / SYNC_AHEAD * SYNC_AHEAD;

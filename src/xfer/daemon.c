@@ -23,12 +23,12 @@
 #endif
 #define PROGRAM    "scr_transfer"
 #define START_LOCK "transfer.start.lock"
-/* What the program said, if it did not start. */
+/* The output of the program, if it did not start. */
 #define START_LOG "transfer.start.log"
 
 /* Seconds between looks at the file, and at the process. */
 static const double LOOK = 0.02, LIFE = 0.3;
-static const double DEATH = 5; /* until a killed process has let go of its lock */
+static const double DEATH = 5; /* until a killed process has released its lock */
 enum { NAP_NS = 20000000, LOG_MAX = 1 << 20 };
 
 /* How far the process has come, as far as this one can see. */
@@ -218,7 +218,7 @@ static int list_file(scr_hash *h, const struct scr_xfer_where *w,
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "transfer file, %s", f->src);
 }
 
-/* Lists what is not in place and says that it is to be copied. */
+/* Lists the files that are not in place, to be copied. */
 static int edit_list(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     const struct scr_xfer *x = arg;
@@ -312,7 +312,7 @@ static void lose(struct scr_mover *m)
                           NULL); /* asked again before others write */
 }
 
-/* What may be over the next time. */
+/* A state that may have ended the next time. */
 static int is_passing(int code)
 {
     return code == SCR_E_NOMEM || code == SCR_E_LOCKED;
@@ -364,7 +364,7 @@ static int bears(struct scr_daemon *d, double now, int code)
     return code == SCR_OK || (is_passing(code) && now - d->unseen < d->watch.patience);
 }
 
-/* What cannot be read, or has not ended although the process has, is lost. */
+/* A rank that cannot be read, or has not ended although the process has, is lost. */
 static void look_daemon(struct scr_mover *m, struct scr_xfer *x)
 {
     struct scr_daemon *d = m->daemon;

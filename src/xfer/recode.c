@@ -13,7 +13,7 @@ enum {
     BUF = 128 << 10,   /* bytes read at a time */
     BLOCK = 4096,      /* file systems store no less */
     LEAST_SAVED = 20,  /* one in so many bytes, or it is not worth while */
-    LOOK_AT = 8 << 20, /* plain bytes that tell of a larger file */
+    LOOK_AT = 8 << 20, /* plain bytes that decide for a larger file */
 };
 
 static int stream_init(struct scr_stream *s, struct scr_err *err)

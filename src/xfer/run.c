@@ -137,7 +137,7 @@ static int step(void *arg, size_t n, struct scr_err *err)
     return scr_pace_step(arg, n, err);
 }
 
-/* The directory of file i; of one beside the file before it was made with that. */
+/* The directory of file i; of one next to the file, before that was used. */
 static int make_dir(const struct scr_sys *sys, const struct batch *b, size_t i,
                     struct scr_err *err)
 {
@@ -161,7 +161,7 @@ static int can_pack(const struct scr_sys *sys, const char *zst)
            (rc == SCR_OK && S_ISREG(st.st_mode) && scr_recode_is_ours(sys, zst));
 }
 
-/* 1 if file i of the batch is to be compressed. */
+/* 1 if file i of the batch must be compressed. */
 static int wants_pack(const struct scr_xfer *x, const struct scr_sys *sys,
                       struct batch *b, size_t i)
 {
@@ -172,7 +172,7 @@ static int wants_pack(const struct scr_xfer *x, const struct scr_sys *sys,
     return can_pack(sys, b->zst[i]);
 }
 
-/* What came of it. */
+/* The result. */
 static void note_packed(struct batch *b, size_t i, const struct scr_copied *got)
 {
     struct scr_xfer_file *f = b->file[i];

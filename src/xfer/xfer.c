@@ -100,7 +100,7 @@ static int start_pthread(struct scr_mover *m, struct scr_xfer *x, struct scr_err
     return SCR_OK;
 }
 
-/* What waits runs into its cancellation at once. */
+/* A waiting thread sees its cancellation immediately. */
 static void stop_pthread(struct scr_mover *m)
 {
     pthread_mutex_lock(&m->lock);
@@ -111,7 +111,7 @@ static void stop_pthread(struct scr_mover *m)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* What has not begun need not wait for those before it. */
+/* A job that has not begun need not wait for those before it. */
 static void cancel_pthread(struct scr_mover *m, struct scr_xfer *x)
 {
     pthread_mutex_lock(&m->lock);

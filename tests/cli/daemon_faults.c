@@ -188,8 +188,8 @@ static struct scr_xfer *make_xfer(const struct scr_xfer_where *where)
     return x;
 }
 
-/* The job that cancels it copies itself, when it is certain that the process does not.
- * */
+/* The job that cancels it copies itself, when it is certain that the process does
+ * not. */
 static void copy_here(void)
 {
     struct scr_err err = SCR_ERR_INIT;

@@ -299,8 +299,8 @@ MPI_CASE(start_output_refuses_bad_arguments)
 }
 
 /* A program that overlooks that its dataset was not opened must not write to the
- * prefix directory, over the files of an older one, and gets no more than one message.
- * */
+ * prefix directory, over the files of an older one, and gets no more than one
+ * message. */
 MPI_CASE(a_phase_that_was_not_opened_routes_nothing)
 {
     struct capture cap;

@@ -20,8 +20,8 @@ static long with_large(int rank, int file, int seed)
     return file == 0 && rank == 1 && seed == 3 ? 17 << 20 : mixed(rank, file, seed);
 }
 
-/* Files belong to another user than the one who makes them: their owners must be set.
- * */
+/* Files belong to another user than the one who makes them: their owners must be
+ * set. */
 static int fstat_of_others(int fd, struct stat *st)
 {
     int rc = test_fault_sys.fstat(fd, st);

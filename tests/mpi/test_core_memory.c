@@ -23,8 +23,7 @@ enum { STEP = 2003 };
 struct plan {
     const char *const *set; /* settings of the job */
     /* The memory that runs short; "one" and, with has_two, "two" exist. A start if
-     * NULL: of a
-       job whose nodes `lost` are lost, on the nodes `next`. */
+     * NULL: of a job whose nodes `lost` are lost, on the nodes `next`. */
     int (*work)(struct job *job, struct scr_ctx *ctx, struct scr_err *err);
     int has_two;
     const char *lost, *next;

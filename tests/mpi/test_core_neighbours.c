@@ -296,8 +296,8 @@ MPI_CASE(what_a_running_job_has_stays_however_little_room_there_is)
     end(&p);
 }
 
-/* The datasets of job one that leave where there is no room, and the number of lines.
- * */
+/* The datasets of job one that leave where there is no room, and the number of
+ * lines. */
 static void squeeze(struct pair *p, int want_lines)
 {
     struct mpi_test *t = p->one.t;

@@ -382,8 +382,8 @@ MPI_CASE(SCR_Current_of_a_different_number_says_what_to_set)
     end(&r);
 }
 
-/* A call that asks how many ranks wrote the offered checkpoint asks for nothing else.
- * */
+/* A call that asks how many ranks wrote the offered checkpoint asks for nothing
+ * else. */
 MPI_CASE(a_call_after_Have_restart_asks_for_nothing)
 {
     struct runs r;

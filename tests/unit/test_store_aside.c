@@ -188,8 +188,8 @@ static void what_has_no_place_stays_aside(void **state)
     assert_at(&f, OLD, 'o');
     assert_int_equal(content(&f, 0, rels[0]), 'n');
     scr_filemap_remove_rank_by_dataset(f.map, ID, RANK);
-    assert_int_equal(scr_aside_take(&f.a, OLD, &f.err), SCR_OK); /* no filemap names it
-                                                                  * */
+    assert_int_equal(scr_aside_take(&f.a, OLD, &f.err), SCR_OK); /* no filemap names
+                                                                  * it */
     assert_at(&f, 0, 'o');
     end(&f);
 }
