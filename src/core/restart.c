@@ -237,7 +237,7 @@ static int try_cached_all(struct scr_ctx *ctx, struct search *s, struct scr_err 
     if (rc == SCR_E_RANKS) {
         scr_ranks_pass_over(ctx, id, &why);
     } else if (scr_restart_is_passed_over(rc) || rc == SCR_E_NEWER) {
-        scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is skipped: %s",
                 scr_cache_name_of(ctx, id), id, why.text);
         if (!global && !foreign)
             scr_cache_set_state(ctx, id, SCR_CACHE_LOST);

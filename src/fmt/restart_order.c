@@ -373,6 +373,8 @@ static enum scr_passed compare(const struct order *o, struct scr_restart_copy *c
     c->than = t != NULL ? t->id : o->last;
     if (t == NULL)
         return SCR_PASSED_STOPPED;
+    if (t->id == c->id && c->clash)
+        return SCR_PASSED_NUMBER;
     if (t->id == c->id)
         return t->cached ? SCR_PASSED_CACHED : SCR_PASSED_STORED;
     if (c->id < t->id)

@@ -194,7 +194,7 @@ MPI_CASE(a_restart_of_a_different_number_of_ranks_takes_it_too)
     if (two.in) {
         struct scr_ctx *ctx = job_start(&two, nodes, "SCR_FETCH=0", NULL);
         CHECK_INT(job_offered(&two, ctx), 0);
-        CHECK_INT(job_said(&two, "one (dataset 1) is passed over: flush of one "
+        CHECK_INT(job_said(&two, "one (dataset 1) is skipped: flush of one "
                                  "(dataset 1): one (dataset 2) is newer"),
                   1);
         job_checkpoint(&two, ctx, "two", 2);

@@ -290,6 +290,10 @@ static void other_numbers_of_ranks(void **state)
           .turns = "4c 4p",
           .reasons = "number older taken",
           .q = { .any_ranks = 1 } },
+        { .what = "likewise, of this number of ranks",
+          .copies = "4c+x 3c+ 4p+x",
+          .turns = "4c",
+          .reasons = "taken older number" },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
