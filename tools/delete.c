@@ -90,14 +90,14 @@ static int spare(struct work *w, int id, uint64_t *spared, struct scr_err *err)
 
 static int spare_others(struct work *w, uint64_t *spared, struct scr_err *err)
 {
-    int *ids = NULL;
+    struct scr_owner *owner = NULL;
     size_t n = 0;
     int rc;
-    TRY_OUT(scr_deletion_owners(w->env, w->p, w->id, &ids, &n, err));
-    for (size_t i = 1; i < n; i++)
-        TRY_OUT(spare(w, ids[i], spared, err));
+    TRY_OUT(scr_deletion_owners(w->env, w->p, w->id, &owner, &n, err));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(spare(w, owner[i].id, spared, err));
 out:
-    free(ids);
+    free(owner);
     return rc;
 }
 

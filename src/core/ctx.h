@@ -22,6 +22,7 @@
 #include "par/flush.h"
 #include "par/plain.h"
 #include "par/protect.h"
+#include "par/recall.h"
 #include "par/sets.h"
 #include "store/cache.h"
 #include "store/catalog.h"
@@ -257,6 +258,7 @@ struct scr_ctx {
     int wanted_taken;  /* SCR_CURRENT was applied, and nothing was written since */
     char *gone_before; /* what current.scr had for the job before that, or NULL */
     struct scr_lost lost;
+    struct scr_recall recall; /* of lists on the prefix, for deletions (retain.c) */
     int ask_again;  /* the next Have_restart searches the newest checkpoint again */
     int flush_owed; /* a periodic flush failed and is not tried again: the next
                        checkpoint is flushed */

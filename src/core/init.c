@@ -53,6 +53,7 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     scr_restart_fini(&ctx->restart);
     scr_topo_fini(ctx);
     scr_descs_fini(&ctx->descs);
+    scr_recall_fini(&ctx->recall);
     scr_prefix_fini(&ctx->prefix);
     scr_filemap_delete(ctx->map);
     free(ctx->held);

@@ -4,19 +4,10 @@
 #include <stdlib.h>
 
 #include "core/ctx.h"
-#include "par/lists.h"
+#include "par/recall.h"
 #include "store/deletion.h"
 
 /* --- one dataset --- */
-
-/* Dataset id and, if its files may be those of others too, those others; malloc'd. */
-static int list_owners(struct scr_ctx *ctx, int id, int spare, int **ids, size_t *n,
-                       struct scr_err *err)
-{
-    int rc = scr_deletion_owners(&ctx->env, &ctx->prefix, id, ids, n, err);
-    *n = rc != SCR_OK ? 0 : spare ? *n : 1;
-    return rc;
-}
 
 /* Of the paths this rank keeps those that are the dataset's alone. */
 static int take_share(int id, const struct scr_table *kept, struct scr_table *share,
@@ -34,25 +25,16 @@ static int take_share(int id, const struct scr_table *kept, struct scr_table *sh
 static int share_out_all(struct scr_ctx *ctx, int id, int spare,
                          struct scr_table *share, struct scr_err *err)
 {
+    struct scr_claims c = { &ctx->env, &ctx->world, &ctx->prefix, &ctx->recall,
+                            .id = id };
     struct scr_table kept;
-    int *ids = NULL, rc = SCR_OK;
-    size_t n = 0;
+    int rc = SCR_OK;
     scr_kept_init(&kept);
-    if (ctx->world.rank == 0)
-        rc = list_owners(ctx, id, spare, &ids, &n, err);
-    rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, err);
-    if (rc == SCR_OK)
-        rc = scr_lists_read_all(&(struct scr_lists){ .env = &ctx->env,
-                                                     .world = &ctx->world,
-                                                     .prefix = &ctx->prefix,
-                                                     .ids = ids,
-                                                     .n = n },
-                                SCR_OK, &kept, err);
-    if (rc == SCR_OK)
-        rc = scr_lists_landed_all(&ctx->env, &ctx->world, &ctx->prefix, id, &kept, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, take_share(id, &kept, share, err), err);
-    free(ids);
+    if (ctx->world.rank == 0 && spare)
+        rc = scr_deletion_owners(&ctx->env, &ctx->prefix, id, &c.owner, &c.n, err);
+    TRY_OUT(scr_claims_read_all(&c, rc, &kept, err));
+    TRY_OUT(scr_agree_all(&ctx->world, take_share(id, &kept, share, err), err));
+out:
     scr_table_fini(&kept);
     return rc;
 }

@@ -69,9 +69,9 @@ static int judge(const struct lists *l, size_t i, int rc, const struct scr_err *
     int newer = rc == SCR_E_VERSION;
     if (rc == SCR_OK)
         return SCR_OK;
-    if (!l->of.spare && rc == SCR_E_MISSING && has_no_list(l, l->of.ids[i]))
-        return SCR_OK;
-    if (!l->of.spare || !(damaged || newer))
+    int ignored = l->of.spare ? damaged || newer
+                              : rc == SCR_E_MISSING && has_no_list(l, l->of.ids[i]);
+    if (!ignored)
         return scr_fail(err, rc, 0, "%s", why->text);
     if (l->of.state == NULL)
         return SCR_OK;

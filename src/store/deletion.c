@@ -3,11 +3,15 @@
 #include "store/deletion.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
+#include "ec/ec.h"
 #include "store/arrival.h"
 #include "store/flushing.h"
 
@@ -40,38 +44,52 @@ static int read_owners(struct owners *o, struct scr_err *err)
                                 err);
 }
 
-static int is_owner(const struct owners *o, int id)
+static int is_coming(const struct owners *o, int id)
 {
     const int flushing = SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING;
     int is = (scr_flush_get_location(o->flush, id) & flushing) != 0;
     for (size_t i = 0; i < o->npending; i++)
         is = is || o->pending[i] == id;
-    return is || scr_index_is_complete(&o->index, id) ||
-           scr_flushing_is_held(o->env, o->p, id);
+    return is || scr_flushing_is_held(o->env, o->p, id);
 }
 
-static int list_owners(const struct owners *o, int id, int **ids, size_t *n,
-                       struct scr_err *err)
+/* Timestamps are of seconds, and by the clock of another node: the entry of a dataset
+ * that was flushed just now may be the same after it is flushed again. Version 1 has
+ * none. before: the latest timestamp that is old enough. */
+static uint64_t mark_of(const struct scr_index_entry *e, const char *before)
 {
+    if (!e->complete || e->dir != NULL || e->flushed == NULL ||
+        strcmp(e->flushed, before) > 0)
+        return 0;
+    return (uint64_t)e->packed.n << 32 | scr_crc32(0, e->packed.p, e->packed.n);
+}
+
+static int list_owners(const struct owners *o, int id, struct scr_owner **owner,
+                       size_t *n, struct scr_err *err)
+{
+    enum { SETTLED_SECS = 60 };
     const struct scr_index *x = &o->index;
-    if ((*ids = scr_calloc(x->n + 1, sizeof **ids)) == NULL)
+    char before[32];
+    if ((*owner = scr_calloc(x->n, sizeof **owner)) == NULL)
         return scr_no_memory(err);
-    (*ids)[(*n)++] = id;
-    for (size_t i = x->n; i-- > 0;)
-        if (x->of[i].id != id && is_owner(o, x->of[i].id))
-            (*ids)[(*n)++] = x->of[i].id;
+    scr_format_stamp(time(NULL) - SETTLED_SECS, before, sizeof before);
+    for (size_t i = x->n; i-- > 0;) {
+        const struct scr_index_entry *e = &x->of[i];
+        if (e->id != id && (e->complete || is_coming(o, e->id)))
+            (*owner)[(*n)++] = (struct scr_owner){ e->id, mark_of(e, before) };
+    }
     return SCR_OK;
 }
 
 int scr_deletion_owners(const struct scr_env *env, const struct scr_prefix *p, int id,
-                        int **ids, size_t *n, struct scr_err *err)
+                        struct scr_owner **owner, size_t *n, struct scr_err *err)
 {
     struct owners o = { env, p, SCR_INDEX_INIT, scr_hash_new(), NULL, 0 };
-    *ids = NULL;
+    *owner = NULL;
     *n = 0;
     int rc;
     TRY_OUT(read_owners(&o, err));
-    TRY_OUT(list_owners(&o, id, ids, n, err));
+    TRY_OUT(list_owners(&o, id, owner, n, err));
 out:
     scr_index_fini(&o.index);
     scr_hash_delete(o.flush);

@@ -20,10 +20,18 @@ int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, in
 int scr_deletion_begin_full(const struct scr_env *env, const struct scr_prefix *p,
                             int id, struct scr_err *err);
 
-/* Dataset id and, behind it, the others whose files stay: those that the index calls
- * complete, and those on their way to the prefix, by whichever job. malloc'd. */
+/* A dataset whose files stay. */
+struct scr_owner {
+    int id;
+    uint64_t mark; /* of its entry in the index. The list of files, read after the
+                      owners were listed, is the same as long as the mark is: a process
+                      that writes a list anew enters the dataset before and after it,
+                      with the time. 0: the list may change. */
+};
+/* The owners except id: datasets that the index calls complete, and those on their way
+ * to the prefix, by whichever job. By descending id, malloc'd. */
 int scr_deletion_owners(const struct scr_env *env, const struct scr_prefix *p, int id,
-                        int **ids, size_t *n, struct scr_err *err);
+                        struct scr_owner **owner, size_t *n, struct scr_err *err);
 /* Removes the files at these paths (store/paths.h), and directories that get empty.
  * What a link leads out of the prefix stays and is warned of, once a directory
  * (invariant P20). The first error, after all were tried. */

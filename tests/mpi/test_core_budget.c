@@ -131,7 +131,7 @@ MPI_CASE(one_that_bypasses_the_cache)
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_BYPASS=1", NULL);
     checkpoint(&job, ctx, "one", 6, 15);
     checkpoint(&job, ctx, "two", 8, 15);
-    COSTS(22, scr_delete_all(ctx, "one", &err));
+    COSTS(23, scr_delete_all(ctx, "one", &err));
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, "SCR_CACHE_BYPASS=1", NULL);
     COSTS(5, scr_restart_files_all(ctx, &n, &err));
