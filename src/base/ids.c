@@ -44,3 +44,10 @@ int scr_ids_add(struct scr_ids *s, int id, struct scr_err *err)
     ids[at] = id;
     return SCR_OK;
 }
+
+int scr_ids_merge(struct scr_ids *s, const struct scr_ids *more, struct scr_err *err)
+{
+    for (size_t i = 0; i < more->n; i++)
+        TRY(scr_ids_add(s, more->id[i], err));
+    return SCR_OK;
+}

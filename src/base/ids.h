@@ -15,6 +15,8 @@ struct scr_ids {
 void scr_ids_fini(struct scr_ids *s);
 /* Once, however often it is added. */
 int scr_ids_add(struct scr_ids *s, int id, struct scr_err *err);
+/* All of the other set. */
+int scr_ids_merge(struct scr_ids *s, const struct scr_ids *more, struct scr_err *err);
 int scr_ids_has(const struct scr_ids *s, int id);
 
 #endif

@@ -327,14 +327,20 @@ static int read_listed(const struct scr_ctx *ctx, struct listed *l, struct scr_e
 {
     struct scr_index index = SCR_INDEX_INIT;
     scr_hash *flush = scr_hash_new();
+    int *ids = NULL;
+    size_t n = 0;
     int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_unfinished_ids(&ctx->env, &ctx->prefix, &index, &ids, &n, err);
     int read = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL);
     int flushed = read == SCR_OK ? scr_flush_max_id(flush) : 0;
     l->may_lose =
         read == SCR_OK ? scr_flush_has_open_output(flush) : read != SCR_E_CORRUPT;
     l->max = rc == SCR_OK ? scr_index_max_id(&index) : 0;
     l->max = flushed > l->max ? flushed : l->max;
-    l->marked = rc == SCR_OK && scr_flushing_any(&ctx->env, &ctx->prefix, &index);
+    l->max = n > 0 && ids[n - 1] > l->max ? ids[n - 1] : l->max;
+    l->marked = scr_flushing_any(&ctx->env, &ctx->prefix, ids, n);
+    free(ids);
     scr_index_fini(&index);
     scr_hash_delete(flush);
     return rc;
@@ -346,13 +352,10 @@ static int say_stock(const struct scr_ctx *ctx, int64_t *least, int rc,
                      struct scr_err *err)
 {
     struct listed l = { 0 };
-    int dirs = 0, newer = scr_cache_has_newer(ctx);
+    int newer = scr_cache_has_newer(ctx);
     int max = newer ? scr_cache_max_id(ctx) : 0;
     if (rc == SCR_OK && ctx->world.rank == 0)
         rc = read_listed(ctx, &l, err);
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &dirs, err);
-    max = dirs > max ? dirs : max;
     max = l.max > max ? l.max : max;
     least[STOCK_ID] = -(max > ctx->last_id ? max : ctx->last_id);
     least[STOCK_NEWER] = -newer;

@@ -84,17 +84,14 @@ static int take(const struct scr_env *env, const struct scr_prefix *p, int id,
 }
 
 int scr_flushing_any(const struct scr_env *env, const struct scr_prefix *p,
-                     const struct scr_index *index)
+                     const int *ids, size_t n)
 {
-    int *ids = NULL;
-    size_t all = 0;
-    int any = scr_prefix_unfinished_ids(env, p, index, &ids, &all, NULL) != SCR_OK;
-    for (size_t i = 0; i < all && !any; i++) {
+    int any = 0;
+    for (size_t i = 0; i < n && !any; i++) {
         char *path = mark_path(p, ids[i]);
         any = path == NULL || scr_file_is_there(env->sys, path);
         free(path);
     }
-    free(ids);
     return any;
 }
 

@@ -27,9 +27,9 @@ void scr_flushing_leave(const struct scr_env *env, struct scr_flushing *mark);
 
 /* 1 if a process holds the mark of dataset id, or that is not known. */
 int scr_flushing_is_held(const struct scr_env *env, const struct scr_prefix *p, int id);
-/* 1 if there is a mark, held or not, or that is not known. index: as stored. */
+/* 1 if one of these datasets has a mark, held or not, or that is not known. */
 int scr_flushing_any(const struct scr_env *env, const struct scr_prefix *p,
-                     const struct scr_index *index);
+                     const int *ids, size_t n);
 /* Takes the marks that killed flushes left (of scr_prefix_unfinished_ids), malloc'd: no
  * flush of one begins until its mark is ended or left. */
 int scr_flushing_take_dead(const struct scr_env *env, const struct scr_prefix *p,

@@ -190,17 +190,22 @@ int scr_prefix_unfinished_ids(const struct scr_env *env, const struct scr_prefix
 {
     const struct scr_env quiet = { .sys = env->sys };
     struct scr_index here = SCR_INDEX_INIT;
-    size_t all = 0;
-    int rc = scr_dset_ids(env, p->scr, ids, &all, err);
-    if (index == NULL && rc == SCR_OK)
+    struct scr_ids found = { 0 };
+    int rc;
+    if (index == NULL && !scr_prefix_index_recall(env, p, &here))
         (void)scr_prefix_index_look(&quiet, p, &here, NULL);
     index = index != NULL ? index : &here;
     int from = recent_from(index);
-    *n = 0;
-    for (size_t i = 0; i < all; i++)
-        if ((*ids)[i] >= from || !scr_index_is_complete(index, (*ids)[i]))
-            (*ids)[(*n)++] = (*ids)[i];
+    TRY_OUT(scr_prefix_strays(env, p, index, &found, err));
+    for (size_t i = 0; i < index->n; i++)
+        if (index->of[i].id >= from || !index->of[i].complete)
+            TRY_OUT(scr_ids_add(&found, index->of[i].id, err));
+out:
     scr_index_fini(&here);
+    if (rc != SCR_OK)
+        scr_ids_fini(&found);
+    *ids = found.id;
+    *n = found.n;
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/hash.h"
 #include "base/hashfile.h"
+#include "base/ids.h"
 #include "fmt/index.h"
 #include "fmt/state.h"
 #include <time.h>
@@ -54,9 +55,8 @@ char *scr_prefix_dset_file(const struct scr_prefix *p, int id,
 /* Reads index.scr into index, which needs not be initialized, is not to be edited, and
  * is empty after an error; scr_index_fini frees it in any case. Where the file is still
  * the one that this process read or wrote last, by its size and CRC, it is not read
- * again. Absent: empty
- * index, unless a scr.dataset.<id> directory has a summary; then it is rebuilt. A
- * zero-length, corrupt or unreadable-as-index file is kept aside as
+ * again. Absent: empty index, unless a scr.dataset.<id> directory has a summary; then
+ * it is rebuilt. A zero-length, corrupt or unreadable-as-index file is kept aside as
  * index.scr.damaged.<n>, the index is rebuilt from the summaries of the
  * scr.dataset.<id> directories, written, with a warning. A newer version is an
  * error and left alone. Where there is none, a version 1 index.scr in the prefix
@@ -67,6 +67,10 @@ int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
  * warning that names the command that writes it. */
 int scr_prefix_index_look(const struct scr_env *env, const struct scr_prefix *p,
                           struct scr_index *index, struct scr_err *err);
+/* As scr_prefix_index_read, without reading the file: 1 if the index is what this
+ * process read or wrote last; else 0, and index is empty. */
+int scr_prefix_index_recall(const struct scr_env *env, const struct scr_prefix *p,
+                            struct scr_index *index);
 /* Same repair, then edit under the lock, and the index is written if edit returned
  * SCR_OK and set *changed to 1. */
 typedef int (*scr_index_edit)(struct scr_index *index, void *arg, int *changed,
@@ -116,12 +120,20 @@ int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *
 int scr_prefix_state_remove(const struct scr_env *env, const struct scr_prefix *p,
                             const char *name, struct scr_err *err);
 
-/* Ids of scr.dataset.<id> directories, ascending, malloc'd: those of incomplete
- * datasets, and the newest complete ones. Every dataset that is being copied, or was
- * left half done, is one of these: a process may die between completing a dataset and
- * removing its plan or mark, and the next check removes them. So an index of many
- * datasets costs no look into the directory of each. index: as it was read just before;
- * NULL: it is read here, and where that fails all are. */
+/* Adds the ids of scr.dataset.<id> directories that have no entry in index, which was
+ * read just before. As long as only this process changes the index, directories are
+ * listed once: a process enters a dataset before it makes the directory, and gives up
+ * its plan (store/arrival.h) before it removes the entry. */
+int scr_prefix_strays(const struct scr_env *env, const struct scr_prefix *p,
+                      const struct scr_index *index, struct scr_ids *strays,
+                      struct scr_err *err);
+
+/* Ids of datasets, ascending, malloc'd: those of incomplete datasets, those with a
+ * directory and no entry, and the newest complete ones. Every dataset that is being
+ * copied, or was left half done, is one of these: a process may die between completing
+ * a dataset and removing its plan or mark, and the next check removes them. So an index
+ * of many datasets costs no look into the directory of each. index: as it was read just
+ * before; NULL: it is read here, and where that fails all that have a directory are. */
 int scr_prefix_unfinished_ids(const struct scr_env *env, const struct scr_prefix *p,
                               const struct scr_index *index, int **ids, size_t *n,
                               struct scr_err *err);

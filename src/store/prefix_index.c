@@ -58,6 +58,8 @@ struct scr_index_cache {
     struct scr_index_shared *last; /* NULL: none */
     struct scr_frame_id id;        /* the file it is */
     int edits;                     /* since it was read: each leaves some bytes */
+    struct scr_ids strays;         /* directories without an entry then, if */
+    int knows_strays;
 };
 
 struct scr_index_cache *scr_index_cache_new(void)
@@ -74,6 +76,7 @@ void scr_index_cache_free(struct scr_index_cache *c)
         return;
     (void)scr_index_unshare(c->last, NULL);
     (void)pthread_mutex_destroy(&c->lock);
+    scr_ids_fini(&c->strays);
     free(c);
 }
 
@@ -93,6 +96,7 @@ static void keep(struct scr_index_cache *c, struct scr_index *index,
     c->last = s;
     c->id = *id;
     c->edits = edits;
+    c->knows_strays = c->knows_strays && edits > 0;
     (void)pthread_mutex_unlock(&c->lock);
 }
 
@@ -123,8 +127,30 @@ static int take_out(struct scr_index_cache *c, const struct scr_txn *f,
     if (ours && !same)
         scr_index_fini(index);
     if (!ours || !same)
-        *edits = 1;
+        *edits = 0;
     return ours && same;
+}
+
+/* Not where the index has changed meanwhile: directories may have come without it. */
+static void keep_strays(struct scr_index_cache *c, const struct scr_index *index,
+                        const struct scr_ids *strays)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    if (c->last != NULL && index->of_all == c->last) {
+        scr_ids_fini(&c->strays);
+        c->knows_strays = scr_ids_merge(&c->strays, strays, NULL) == SCR_OK;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static int recall_strays(struct scr_index_cache *c, const struct scr_index *index,
+                         struct scr_ids *strays)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    int known = c->knows_strays && c->last != NULL && index->of_all == c->last &&
+                scr_ids_merge(strays, &c->strays, NULL) == SCR_OK;
+    (void)pthread_mutex_unlock(&c->lock);
+    return known;
 }
 
 /* --- rebuilding it --- */
@@ -316,13 +342,24 @@ int scr_prefix_index_look(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
+int scr_prefix_index_recall(const struct scr_env *env, const struct scr_prefix *p,
+                            struct scr_index *index)
+{
+    struct txn t;
+    *index = (struct scr_index)SCR_INDEX_INIT;
+    int known =
+        txn_init(&t, env, p, NULL) == SCR_OK && recall(p->index, &t.file, index);
+    txn_fini(&t);
+    return known;
+}
+
 int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *p,
                             scr_index_edit edit, void *arg, struct scr_err *err)
 {
     struct txn t;
     struct scr_index index = SCR_INDEX_INIT;
     struct scr_frame_id id;
-    int changed = 0, edits = 1, rc = txn_init(&t, env, p, err);
+    int changed = 0, edits = 0, rc = txn_init(&t, env, p, err);
     if (rc == SCR_OK && (rc = scr_txn_lock(&t.file, err)) == SCR_OK &&
         !take_out(p->index, &t.file, &t.index, &edits))
         rc = load_mended(&t, err);
@@ -334,6 +371,25 @@ int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *
     }
     scr_index_fini(&index);
     txn_fini(&t);
+    return rc;
+}
+
+int scr_prefix_strays(const struct scr_env *env, const struct scr_prefix *p,
+                      const struct scr_index *index, struct scr_ids *strays,
+                      struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc;
+    if (recall_strays(p->index, index, strays))
+        return SCR_OK;
+    TRY_OUT(scr_dset_ids(env, p->scr, &ids, &n, err));
+    for (size_t i = 0; i < n; i++)
+        if (!scr_index_has(index, ids[i]))
+            TRY_OUT(scr_ids_add(strays, ids[i], err));
+    keep_strays(p->index, index, strays);
+out:
+    free(ids);
     return rc;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "store/arrival.h"
+#include "store/deletion.h"
 
 enum { ID = 5, STAMP = 77 };
 
@@ -358,6 +359,36 @@ static void a_plan_that_outlived_its_dataset_goes(void **state)
     free(ids);
 }
 
+/* Directories are listed once, until another process changes the index. */
+static void a_plan_without_an_entry_is_found_whoever_changed_the_index(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_prefix other;
+    int id = ID;
+    (void)state;
+    assert_int_equal(scr_prefix_open(&posix, test_path("%s", ""), 1, &other, &err),
+                     SCR_OK);
+    plan(ID, STAMP);
+    assert_int_equal(listed_complete(ID), 0);
+    assert_int_equal(pending(), 1);
+    assert_int_equal(
+        scr_prefix_index_update(&posix, &other, scr_edit_forget, &id, &err), SCR_OK);
+    for (int i = 1; i < 4; i++) { /* other process, then this one */
+        assert_int_equal(listed_complete(ID), -1);
+        assert_int_equal(pending(), 1);
+        scr_hash *d = dataset(ID + i);
+        assert_int_equal(scr_prefix_index_enter(&posix, &prefix, d, 0, 1000, &err),
+                         SCR_OK);
+        scr_hash_delete(d);
+        plan(ID + 1, STAMP);
+        assert_int_equal(pending(), 2);
+        assert_int_equal(scr_arrival_give_up(&posix, &prefix, ID + 1, &err), SCR_OK);
+    }
+    assert_int_equal(scr_arrival_give_up(&posix, &other, ID, &err), SCR_OK);
+    assert_int_equal(pending(), 0);
+    scr_prefix_fini(&other);
+}
+
 /* A process that asks before it replaces its files would go wrong otherwise. */
 static void one_whose_plan_cannot_be_looked_at_counts_as_pending(void **state)
 {
@@ -411,6 +442,7 @@ int main(void)
         T(golden_plans),
         T(what_has_landed_is_read_back),
         T(a_plan_that_outlived_its_dataset_goes),
+        T(a_plan_without_an_entry_is_found_whoever_changed_the_index),
         T(one_whose_plan_cannot_be_looked_at_counts_as_pending),
         T(every_failing_call_can_be_made_up_for),
     };
