@@ -192,7 +192,7 @@ int scr_prefix_unfinished_ids(const struct scr_env *env, const struct scr_prefix
     struct scr_index here = SCR_INDEX_INIT;
     struct scr_ids found = { 0 };
     int rc;
-    if (index == NULL && !scr_prefix_index_recall(env, p, &here))
+    if (index == NULL && scr_prefix_index_peek(&quiet, p, &here, NULL) != SCR_OK)
         (void)scr_prefix_index_look(&quiet, p, &here, NULL);
     index = index != NULL ? index : &here;
     int from = recent_from(index);

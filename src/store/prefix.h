@@ -67,10 +67,9 @@ int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
  * warning that names the command that writes it. */
 int scr_prefix_index_look(const struct scr_env *env, const struct scr_prefix *p,
                           struct scr_index *index, struct scr_err *err);
-/* As scr_prefix_index_read, without reading the file: 1 if the index is what this
- * process read or wrote last; else 0, and index is empty. */
-int scr_prefix_index_recall(const struct scr_env *env, const struct scr_prefix *p,
-                            struct scr_index *index);
+/* As scr_prefix_index_read, but a damaged one is SCR_E_CORRUPT. */
+int scr_prefix_index_peek(const struct scr_env *env, const struct scr_prefix *p,
+                          struct scr_index *index, struct scr_err *err);
 /* Same repair, then edit under the lock, and the index is written if edit returned
  * SCR_OK and set *changed to 1. */
 typedef int (*scr_index_edit)(struct scr_index *index, void *arg, int *changed,

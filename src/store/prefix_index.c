@@ -309,22 +309,29 @@ static int read_mended(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
-int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
+int scr_prefix_index_peek(const struct scr_env *env, const struct scr_prefix *p,
                           struct scr_index *index, struct scr_err *err)
 {
-    struct scr_err why = SCR_ERR_INIT;
     struct txn t;
     *index = (struct scr_index)SCR_INDEX_INIT;
     struct scr_frame_id id;
-    int rc = txn_init(&t, env, p, &why);
+    int rc = txn_init(&t, env, p, err);
     if (rc == SCR_OK && !recall(p->index, &t.file, index) &&
-        (rc = load(&t, &why)) == SCR_OK) {
+        (rc = load(&t, err)) == SCR_OK) {
         int known = scr_frame_identify(t.file.bytes, t.file.nbytes, &id);
         hand_over(&t, index);
         if (known)
             keep(p->index, index, &id, 0);
     }
     txn_fini(&t);
+    return rc;
+}
+
+int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
+                          struct scr_index *index, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_prefix_index_peek(env, p, index, &why);
     if (rc == SCR_E_CORRUPT)
         return read_mended(env, p, index, err);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
@@ -340,17 +347,6 @@ int scr_prefix_index_look(const struct scr_env *env, const struct scr_prefix *p,
         hand_over(&t, index);
     txn_fini(&t);
     return rc;
-}
-
-int scr_prefix_index_recall(const struct scr_env *env, const struct scr_prefix *p,
-                            struct scr_index *index)
-{
-    struct txn t;
-    *index = (struct scr_index)SCR_INDEX_INIT;
-    int known =
-        txn_init(&t, env, p, NULL) == SCR_OK && recall(p->index, &t.file, index);
-    txn_fini(&t);
-    return known;
 }
 
 int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *p,
