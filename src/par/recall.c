@@ -153,17 +153,6 @@ struct reading {
     size_t nagain;
 };
 
-static int read_all(const struct reading *d, const int *ids, size_t n,
-                    enum scr_list_state *state, int rc, struct scr_table *kept,
-                    struct scr_err *err)
-{
-    const struct scr_claims *c = d->c;
-    const struct scr_lists lists = {
-        c->env, c->world, c->prefix, ids, n, .state = state
-    };
-    return scr_lists_read_all(&lists, rc, kept, err);
-}
-
 /* For rank 0: ids of datasets that may have a path in common, and -id of those that had
  * no list: one that appears later changes no mark. */
 static int report(const struct reading *d, const struct scr_table *kept,
@@ -208,8 +197,9 @@ static int read_again_all(struct reading *d, const struct scr_ids *ids,
     TRY_OUT(scr_parcels_exchange_all(c->world, rc, &send, &recv, err));
     rc = take_reports(d, &recv, err);
     TRY_OUT(scr_share_ids_all(c->world, rc, &d->again, &d->nagain, err));
-    if (d->nagain > 0)
-        TRY_OUT(read_all(d, d->again, d->nagain, NULL, SCR_OK, kept, err));
+    const struct scr_lists again = { c->env, c->world, c->prefix, d->again, d->nagain };
+    if (again.n > 0)
+        TRY_OUT(scr_lists_read_all(&again, SCR_OK, kept, err));
 out:
     scr_parcels_free(&send);
     scr_parcels_free(&recv);
@@ -246,7 +236,9 @@ int scr_claims_read_all(const struct scr_claims *c, int rc, struct scr_table *ke
     TRY_OUT(scr_share_ids_all(c->world, rc, &d.ids, &d.n, err));
     d.state = scr_calloc(d.n, sizeof *d.state);
     rc = d.state != NULL ? SCR_OK : scr_no_memory(err);
-    TRY_OUT(read_all(&d, d.ids, d.n, d.state, rc, kept, err));
+    const struct scr_lists lists = { c->env, c->world, c->prefix,
+                                     d.ids,  d.n,      .state = d.state };
+    TRY_OUT(scr_lists_read_all(&lists, rc, kept, err));
     TRY_OUT(scr_lists_landed_all(c->env, c->world, c->prefix, c->id, kept, err));
     TRY_OUT(look_back_all(&d, kept, &full, err));
 out:

@@ -230,7 +230,7 @@ MPI_CASE(what_others_change_is_read_again)
     }
 }
 
-MPI_CASE(what_runs_out_of_memory_is_forgotten)
+MPI_CASE(without_memory_all_is_read_again)
 {
     for (int victim = 0; victim < t->comm.size; victim++)
         for (long n = 0, fired = 1; fired; n++) {
@@ -255,5 +255,5 @@ int main(int argc, char **argv)
     return mpi_test_main(argc, argv,
                          MPI_CASES(RUN(lists_that_stay_are_read_once),
                                    RUN(what_others_change_is_read_again),
-                                   RUN(what_runs_out_of_memory_is_forgotten)));
+                                   RUN(without_memory_all_is_read_again)));
 }

@@ -360,7 +360,7 @@ static void a_plan_that_outlived_its_dataset_goes(void **state)
 }
 
 /* Directories are listed once, until another process changes the index. */
-static void a_plan_without_an_entry_is_found_whoever_changed_the_index(void **state)
+static void a_plan_without_an_entry_is_found_after_any_change_of_the_index(void **state)
 {
     struct scr_err err = SCR_ERR_INIT;
     struct scr_prefix other;
@@ -442,7 +442,7 @@ int main(void)
         T(golden_plans),
         T(what_has_landed_is_read_back),
         T(a_plan_that_outlived_its_dataset_goes),
-        T(a_plan_without_an_entry_is_found_whoever_changed_the_index),
+        T(a_plan_without_an_entry_is_found_after_any_change_of_the_index),
         T(one_whose_plan_cannot_be_looked_at_counts_as_pending),
         T(every_failing_call_can_be_made_up_for),
     };
