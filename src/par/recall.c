@@ -197,7 +197,11 @@ static int read_again_all(struct reading *d, const struct scr_ids *ids,
     TRY_OUT(scr_parcels_exchange_all(c->world, rc, &send, &recv, err));
     rc = take_reports(d, &recv, err);
     TRY_OUT(scr_share_ids_all(c->world, rc, &d->again, &d->nagain, err));
-    const struct scr_lists again = { c->env, c->world, c->prefix, d->again, d->nagain };
+    const struct scr_lists again = { .env = c->env,
+                                     .world = c->world,
+                                     .prefix = c->prefix,
+                                     .ids = d->again,
+                                     .n = d->nagain };
     if (again.n > 0)
         TRY_OUT(scr_lists_read_all(&again, SCR_OK, kept, err));
 out:
@@ -236,8 +240,12 @@ int scr_claims_read_all(const struct scr_claims *c, int rc, struct scr_table *ke
     TRY_OUT(scr_share_ids_all(c->world, rc, &d.ids, &d.n, err));
     d.state = scr_calloc(d.n, sizeof *d.state);
     rc = d.state != NULL ? SCR_OK : scr_no_memory(err);
-    const struct scr_lists lists = { c->env, c->world, c->prefix,
-                                     d.ids,  d.n,      .state = d.state };
+    const struct scr_lists lists = { .env = c->env,
+                                     .world = c->world,
+                                     .prefix = c->prefix,
+                                     .ids = d.ids,
+                                     .n = d.n,
+                                     .state = d.state };
     TRY_OUT(scr_lists_read_all(&lists, rc, kept, err));
     TRY_OUT(scr_lists_landed_all(c->env, c->world, c->prefix, c->id, kept, err));
     TRY_OUT(look_back_all(&d, kept, &full, err));
