@@ -434,7 +434,7 @@ static int list_copies(const struct scr_judge *q, const struct scr_judgement *j,
     return list->bad ? scr_no_memory(err) : SCR_OK;
 }
 
-/* --- lost output: core/lost_output.c --- */
+/* --- lost output: core/lost.c --- */
 
 struct caches {
     const struct scr_judge *q;

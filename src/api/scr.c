@@ -16,6 +16,16 @@
 #include "api/places.h"
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/event_note.h"
+#include "core/flushctl.h"
+#include "core/foreign.h"
+#include "core/init.h"
+#include "core/manage.h"
+#include "core/off.h"
+#include "core/restart.h"
+#include "core/route.h"
+#include "core/shared.h"
+#include "core/tenancy.h"
 
 _Static_assert((int)SCR_MAX_NAME == SCR_MAX_FILENAME, "one limit");
 _Static_assert((int)SCR_IS_CKPT == SCR_FLAG_CHECKPOINT &&

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Datasets in cache: room for the next one, deletion, look-up. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,10 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "core/cachectl.h"
 #include "core/ctx.h"
+#include "core/flushfile.h"
+#include "core/sharedstore.h"
 #include "red/member.h"
 #include "red/redfile.h"
 #include "store/aside.h"
@@ -178,129 +180,6 @@ void scr_cache_spare_for(struct scr_ctx *ctx, int id, int store)
 
 /* --- states --- */
 
-int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err)
-{
-    size_t room = ctx->nheld + more;
-    if (room <= ctx->held_room)
-        return SCR_OK;
-    struct scr_held *held = scr_reallocarray(ctx->held, room, sizeof *held);
-    ctx->held = held != NULL ? held : ctx->held;
-    int *leaving = scr_reallocarray(ctx->leaving, room, sizeof *leaving);
-    ctx->leaving = leaving != NULL ? leaving : ctx->leaving;
-    if (held == NULL || leaving == NULL)
-        return scr_no_memory(err);
-    ctx->held_room = room;
-    return SCR_OK;
-}
-
-struct scr_held *scr_cache_held(const struct scr_ctx *ctx, int id)
-{
-    for (size_t i = 0; i < ctx->nheld; i++)
-        if (ctx->held[i].id == id)
-            return &ctx->held[i];
-    return NULL;
-}
-
-void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state)
-{
-    struct scr_held *h = scr_cache_held(ctx, id);
-    if (h != NULL && state == SCR_CACHE_GONE)
-        *h = ctx->held[--ctx->nheld];
-    else if (h != NULL)
-        h->state = state;
-    else if (state != SCR_CACHE_GONE && ctx->nheld < ctx->held_room)
-        ctx->held[ctx->nheld++] = (struct scr_held){ .id = id, .state = state };
-}
-
-/* View of any entry of id; 0: this rank has none. */
-static int view_any(const struct scr_ctx *ctx, int id, struct scr_dataset *d)
-{
-    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
-    return dset != NULL && scr_dataset_get(dset, d, NULL) == SCR_OK;
-}
-
-void scr_cache_enter(struct scr_ctx *ctx, int id, int kind,
-                     const struct scr_reddesc *red)
-{
-    scr_cache_set_state(ctx, id, SCR_CACHE_READY);
-    struct scr_held *h = scr_cache_held(ctx, id);
-    h->kind = kind;
-    h->store = red->store;
-    h->line = red->index;
-    h->losses = (int)ctx->losses[red->index];
-}
-
-static int store_of(const struct scr_ctx *ctx, const char *path)
-{
-    for (int i = 0; i < ctx->descs.nstores && path != NULL; i++)
-        if (strcmp(ctx->descs.store[i].path, path) == 0)
-            return i;
-    return INT_MAX;
-}
-
-/* rc: of this rank until now; if any rank's is an error the state stays as it was. */
-static int enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state, int rc,
-                     struct scr_err *err)
-{
-    enum { CODE, LOSSES, LINE, KIND, STORE, N };
-    struct scr_dataset d;
-    const scr_hash *desc = scr_cache_any_desc(ctx, id);
-    int losses = INT_MAX, line = INT_MAX, kind = 0;
-    scr_hash_get_val_int(desc, "FAILURES", &losses);
-    scr_hash_get_val_int(desc, "INDEX", &line);
-    if (view_any(ctx, id, &d))
-        kind = (d.is_ckpt ? SCR_IS_CKPT : 0) | (d.is_output ? SCR_IS_OUTPUT : 0);
-    int64_t v[N] = { [LOSSES] = losses,
-                     [LINE] = line,
-                     [KIND] = -kind,
-                     [STORE] = store_of(ctx, scr_hash_get_val(desc, "STORE")) };
-    rc = scr_agree_mins_all(&ctx->world, rc, v, N, err);
-    if (rc != SCR_OK)
-        return rc;
-    scr_cache_set_state(ctx, id, state);
-    struct scr_held *h = scr_cache_held(ctx, id);
-    h->losses = (int)v[LOSSES];
-    h->line = (int)v[LINE];
-    h->kind = (int)-v[KIND];
-    h->store = v[STORE] < INT_MAX ? (int)v[STORE] : -1;
-    return SCR_OK;
-}
-
-void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state)
-{
-    (void)enter_all(ctx, id, state, SCR_OK, NULL);
-}
-
-int scr_cache_enter_ready_all(struct scr_ctx *ctx, int id, int rc, struct scr_err *err)
-{
-    struct scr_dataset d;
-    if (rc == SCR_OK)
-        rc = scr_cache_dataset(ctx, id, &d, err);
-    return enter_all(ctx, id, SCR_CACHE_READY, rc, err);
-}
-
-int scr_cache_next(const struct scr_ctx *ctx, int above)
-{
-    int next = 0;
-    for (size_t i = 0; i < ctx->nheld; i++) {
-        int id = ctx->held[i].id;
-        if (id > above && (next == 0 || id < next))
-            next = id;
-    }
-    return next;
-}
-
-int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below)
-{
-    int newest = 0;
-    for (size_t i = 0; i < ctx->nheld; i++) {
-        const struct scr_held *h = &ctx->held[i];
-        if (h->state == state && h->id > newest && (below == 0 || h->id < below))
-            newest = h->id;
-    }
-    return newest;
-}
-
 /* --- deletion --- */
 
 /* A dataset that could not be deleted is none any more, and is tried again when room is
@@ -357,17 +236,6 @@ int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc == SCR_E_NOENT ? SCR_OK : rc;
 }
 
-int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    (void)scr_async_wait_all(ctx, id, NULL);
-    TRY((scr_cache_kind(ctx, id) & SCR_IS_OUTPUT)
-            ? scr_flush_or_give_way_all(ctx, id, err)
-            : SCR_OK);
-    scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
-            scr_cache_name_of(ctx, id), id);
-    return scr_cache_delete_all(ctx, id, err);
-}
-
 int scr_cache_purge_all(struct scr_ctx *ctx, const struct scr_ids *ids,
                         struct scr_err *err)
 {
@@ -382,102 +250,6 @@ int scr_cache_purge_all(struct scr_ctx *ctx, const struct scr_ids *ids,
     if (rc == SCR_OK)
         scr_cache_sweep_above(ctx, 0);
     return rc;
-}
-
-int scr_cache_dataset(const struct scr_ctx *ctx, int id, struct scr_dataset *d,
-                      struct scr_err *err)
-{
-    const scr_hash *h = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
-    if (h == NULL)
-        return scr_fail(err, SCR_E_NOENT, 0, "dataset %d is not in cache", id);
-    return scr_dataset_get(h, d, err);
-}
-
-int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    struct scr_dataset d;
-    return scr_agree_all(&ctx->world, scr_cache_dataset(ctx, id, &d, err), err);
-}
-
-int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state)
-{
-    const struct scr_held *h = scr_cache_held(ctx, id);
-    return h != NULL && h->state == state;
-}
-
-int scr_cache_is_waiting(const struct scr_ctx *ctx, int id)
-{
-    return scr_cache_is(ctx, id, SCR_CACHE_FOREIGN) ||
-           scr_cache_is(ctx, id, SCR_CACHE_KEPT);
-}
-
-int scr_cache_refuse_kept(int id, struct scr_err *err)
-{
-    return scr_fail(
-        err, SCR_E_STATE, 0,
-        "dataset %d in cache was not restored: a later start may restore it", id);
-}
-
-int scr_cache_has(const struct scr_ctx *ctx, int id)
-{
-    return scr_cache_held(ctx, id) != NULL;
-}
-
-int scr_cache_is_ready(const struct scr_ctx *ctx, int id)
-{
-    return scr_cache_is(ctx, id, SCR_CACHE_READY);
-}
-
-int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
-{
-    int id = below;
-    while ((id = scr_cache_newest(ctx, SCR_CACHE_READY, id)) > 0)
-        if (scr_cache_kind(ctx, id) & SCR_IS_CKPT)
-            break;
-    return id;
-}
-
-const scr_hash *scr_cache_any_desc(const struct scr_ctx *ctx, int id)
-{
-    for (SCR_ENTRIES(e, ctx->map, id))
-        if (scr_hash_get_val(e->desc, "STORE") != NULL)
-            return e->desc;
-    return NULL;
-}
-
-const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id)
-{
-    struct scr_dataset d;
-    for (SCR_ENTRIES(e, ctx->map, id))
-        if (scr_dataset_get(e->dataset, &d, NULL) == SCR_OK)
-            return e->dataset;
-    return NULL;
-}
-
-int scr_cache_kind(const struct scr_ctx *ctx, int id)
-{
-    const struct scr_held *h = scr_cache_held(ctx, id);
-    return h != NULL ? h->kind : 0;
-}
-
-/* Not every rank knows datasets of a different number of ranks. */
-int scr_cache_find_all(const struct scr_ctx *ctx, const char *name)
-{
-    int found = 0;
-    struct scr_dataset d;
-    for (size_t i = 0; i < ctx->nheld; i++) {
-        const struct scr_held *h = &ctx->held[i];
-        if (h->state != SCR_CACHE_LOST && h->id > found && view_any(ctx, h->id, &d) &&
-            strcmp(d.name, name) == 0)
-            found = h->id;
-    }
-    return (int)scr_max_all(&ctx->world, found);
-}
-
-const char *scr_cache_name_of(const struct scr_ctx *ctx, int id)
-{
-    struct scr_dataset d;
-    return view_any(ctx, id, &d) ? d.name : "?";
 }
 
 int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_local,
@@ -508,4 +280,45 @@ void scr_cache_prune_all(struct scr_ctx *ctx, int id)
         free(red);
     }
     scr_barrier_all(&ctx->world);
+}
+
+/* The filemap, which from now on describes dataset id. */
+static int record(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
+                  struct scr_err *err)
+{
+    struct scr_dataset d;
+    TRY(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err));
+    TRY(scr_cache_dataset(ctx, id, &d, err));
+    return scr_store_is_shared(&ctx->descs.store[red->store])
+               ? scr_shared_note(ctx, ctx->cache_dirs[red->store], id, err)
+               : SCR_OK;
+}
+
+int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                            struct scr_protection *d, int rc, struct scr_err *err)
+{
+    const struct scr_store *store = &ctx->descs.store[red->store];
+    struct scr_protect p = { .env = &ctx->env,
+                             .world = &ctx->world,
+                             .mpi_buf = (size_t)ctx->prm.mpi_buf_size,
+                             .crc = ctx->prm.crc_on_copy };
+    scr_hash *desc = scr_hash_new();
+    scr_hash_set_val(desc, "STORE", store->path);
+    scr_hash_set_val(desc, "STORE_GROUP", store->group);
+    scr_hash_set_val_i64(desc, "INDEX", red->index);
+    if (rc == SCR_OK && (desc == NULL || !scr_hash_ok(desc)))
+        rc = scr_no_memory(err);
+    d->set = &ctx->sets[red->index];
+    d->scheme = red->scheme;
+    d->k = red->set_failures;
+    d->desc = desc;
+    d->map = ctx->map;
+    rc = scr_protect_all(&p, d, rc, err);
+    scr_hash_delete(desc);
+    if (rc == SCR_OK)
+        rc = record(ctx, red, d->id, err);
+    ctx->span.id = d->id;
+    ctx->span.line = red->index;
+    ctx->span.longest = d->longest;
+    return rc;
 }

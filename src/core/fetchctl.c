@@ -6,7 +6,17 @@
 
 #include "base/str.h"
 #include "base/units.h"
+#include "core/cachectl.h"
 #include "core/ctx.h"
+#include "core/edits.h"
+#include "core/event_note.h"
+#include "core/fetchctl.h"
+#include "core/flushfile.h"
+#include "core/foreign.h"
+#include "core/inplace.h"
+#include "core/neighbours.h"
+#include "core/phase.h"
+#include "core/room.h"
 
 /* --- one dataset --- */
 

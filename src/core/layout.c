@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/layout.h"
 #include "par/owners.h"
 
 struct dest {
@@ -64,4 +65,23 @@ int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err)
     scr_table_fini(&dests);
     scr_table_fini(&alike);
     return scr_agree_all(&ctx->world, rc, err);
+}
+
+int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err)
+{
+    if (ctx->out.refused.code != SCR_OK)
+        return scr_fail(err, ctx->out.refused.code, 0, "the dataset lacks a file: %s",
+                        ctx->out.refused.text);
+    if (!valid)
+        return scr_fail(err, SCR_E_INVALID, 0, "the application passed valid=0");
+    return SCR_OK;
+}
+
+int scr_output_check_files(const struct scr_ctx *ctx, uint64_t files,
+                           struct scr_err *err)
+{
+    if (files > 0 || !ctx->out.is_ckpt)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_MISSING, 0,
+                    "a checkpoint without any file: no rank called SCR_Route_file");
 }

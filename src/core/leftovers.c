@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "core/ctx.h"
+#include "core/leftovers.h"
 #include "par/lists.h"
 #include "scav/sweep.h"
 #include "store/arrival.h"

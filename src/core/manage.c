@@ -3,7 +3,14 @@
 #include <limits.h>
 #include <string.h>
 
+#include "core/asyncctl.h"
+#include "core/cachectl.h"
+#include "core/choose.h"
 #include "core/ctx.h"
+#include "core/edits.h"
+#include "core/flushctl.h"
+#include "core/manage.h"
+#include "core/retain.h"
 #include "store/arrival.h"
 #include "store/deletion.h"
 
@@ -131,7 +138,8 @@ static int settle_all(struct scr_ctx *ctx, int id, const char *name,
                       struct scr_err *err)
 {
     int rc = drop_newer_all(ctx, id, err);
-    rc = scr_first(rc, scr_note_current_all(ctx, id, name, rc == SCR_OK ? err : NULL));
+    rc = scr_first(rc,
+                   scr_note_current_all(ctx, id, name, 0, rc == SCR_OK ? err : NULL));
     if (ctx->prm.drop_after_current) {
         rc = scr_first(rc, drop_from_index_all(ctx, id, scr_arrivals_give_up_after,
                                                scr_edit_drop_after,

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/meeting.h"
 #include "par/flush_async.h"
 #include "par/lists.h"
 #include "xfer/zst.h"

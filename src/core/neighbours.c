@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
+#include "core/neighbours.h"
+#include "core/space.h"
 #include "store/neighbour.h"
 #include "xfer/daemon.h"
 

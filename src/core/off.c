@@ -5,6 +5,8 @@
 
 #include "base/units.h"
 #include "core/ctx.h"
+#include "core/layout.h"
+#include "core/off.h"
 
 /* As text: other parameters may be what is wrong, or this one. */
 int scr_off_is_refused_all(const struct scr_ctx *ctx, const struct scr_comm *world)

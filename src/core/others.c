@@ -9,15 +9,10 @@
 #include <string.h>
 
 #include "core/ctx.h"
+#include "core/foreign.h"
+#include "core/others.h"
+#include "core/sharedstore.h"
 #include "par/verify.h"
-
-int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *path)
-{
-    struct scr_readable *f = scr_readable_add(&r->by_dest, dest, path);
-    if (f != NULL)
-        f->is_others = 1;
-    return f != NULL ? SCR_OK : SCR_E_NOMEM;
-}
 
 /* --- in cache --- */
 
@@ -146,18 +141,6 @@ static int has_copy(struct scr_ctx *ctx)
     if (same)
         scr_restart_read_there(ctx, r->id);
     return same;
-}
-
-void scr_restart_read_there(struct scr_ctx *ctx, int id)
-{
-    struct scr_restart *r = &ctx->restart;
-    r->plain =
-        (struct scr_plains){ .env = &ctx->env, .prefix = &ctx->prefix, .id = id };
-    r->catalog = (struct scr_catalog){ .env = &ctx->env,
-                                       .prefix = &ctx->prefix,
-                                       .id = id,
-                                       .rank = ctx->world.rank,
-                                       .size = ctx->world.size };
 }
 
 static int reads_there(const struct scr_ctx *ctx)

@@ -8,7 +8,24 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "core/asyncctl.h"
+#include "core/bypass.h"
+#include "core/cachectl.h"
 #include "core/ctx.h"
+#include "core/current.h"
+#include "core/edits.h"
+#include "core/event_note.h"
+#include "core/flushctl.h"
+#include "core/flushfile.h"
+#include "core/layout.h"
+#include "core/neighbours.h"
+#include "core/phase.h"
+#include "core/restart.h"
+#include "core/retain.h"
+#include "core/room.h"
+#include "core/shared.h"
+#include "core/sharedstore.h"
+#include "core/space.h"
 #include "par/owners.h"
 
 void scr_output_fini(struct scr_output *out)
@@ -284,25 +301,6 @@ struct totals {
     uint64_t v[TOTALS];
 };
 
-int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err)
-{
-    if (ctx->out.refused.code != SCR_OK)
-        return scr_fail(err, ctx->out.refused.code, 0, "the dataset lacks a file: %s",
-                        ctx->out.refused.text);
-    if (!valid)
-        return scr_fail(err, SCR_E_INVALID, 0, "the application passed valid=0");
-    return SCR_OK;
-}
-
-int scr_output_check_files(const struct scr_ctx *ctx, uint64_t files,
-                           struct scr_err *err)
-{
-    if (files > 0 || !ctx->out.is_ckpt)
-        return SCR_OK;
-    return scr_fail(err, SCR_E_MISSING, 0,
-                    "a checkpoint without any file: no rank called SCR_Route_file");
-}
-
 /* Looks at every routed file; what the application and Route_file said counts first. */
 static int note_files(struct scr_ctx *ctx, int valid, struct totals *total,
                       struct scr_err *err)
@@ -341,47 +339,6 @@ static int seal_dataset(struct scr_ctx *ctx, const struct totals *total, scr_has
         return scr_fail(err, rc, 0, "dataset %d", id);
     scr_filemap_set_dataset(ctx->map, id, me, dset);
     return SCR_OK;
-}
-
-/* The filemap, which from now on describes dataset id. */
-static int record(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
-                  struct scr_err *err)
-{
-    struct scr_dataset d;
-    TRY(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err));
-    TRY(scr_cache_dataset(ctx, id, &d, err));
-    return scr_store_is_shared(&ctx->descs.store[red->store])
-               ? scr_shared_note(ctx, ctx->cache_dirs[red->store], id, err)
-               : SCR_OK;
-}
-
-int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
-                            struct scr_protection *d, int rc, struct scr_err *err)
-{
-    const struct scr_store *store = &ctx->descs.store[red->store];
-    struct scr_protect p = { .env = &ctx->env,
-                             .world = &ctx->world,
-                             .mpi_buf = (size_t)ctx->prm.mpi_buf_size,
-                             .crc = ctx->prm.crc_on_copy };
-    scr_hash *desc = scr_hash_new();
-    scr_hash_set_val(desc, "STORE", store->path);
-    scr_hash_set_val(desc, "STORE_GROUP", store->group);
-    scr_hash_set_val_i64(desc, "INDEX", red->index);
-    if (rc == SCR_OK && (desc == NULL || !scr_hash_ok(desc)))
-        rc = scr_no_memory(err);
-    d->set = &ctx->sets[red->index];
-    d->scheme = red->scheme;
-    d->k = red->set_failures;
-    d->desc = desc;
-    d->map = ctx->map;
-    rc = scr_protect_all(&p, d, rc, err);
-    scr_hash_delete(desc);
-    if (rc == SCR_OK)
-        rc = record(ctx, red, d->id, err);
-    ctx->span.id = d->id;
-    ctx->span.line = red->index;
-    ctx->span.longest = d->longest;
-    return rc;
 }
 
 /* In a store that all nodes share: each file goes to the rank it belongs to. */

@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/phase.h"
 
 enum {
     HOLD_MS = 20, /* between two looks at what holds the job */

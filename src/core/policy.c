@@ -5,7 +5,10 @@
 #include <time.h>
 
 #include "base/units.h"
+#include "core/asyncctl.h"
 #include "core/ctx.h"
+#include "core/event_note.h"
+#include "core/flushctl.h"
 #include "rm/rm.h"
 
 /* --- halt --- */

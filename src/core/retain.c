@@ -2,10 +2,17 @@
 /* Datasets that leave the prefix directory: a deleted one, checkpoints that newer
  * ones have made superfluous (SCR_PREFIX_SIZE), everything (SCR_PREFIX_PURGE). */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/ctx.h"
+#include "core/flushfile.h"
+#include "core/meeting.h"
+#include "core/retain.h"
 #include "par/recall.h"
+#include "store/arrival.h"
 #include "store/deletion.h"
+#include "store/flushing.h"
+#include "store/replacing.h"
 
 /* --- one dataset --- */
 
@@ -177,6 +184,25 @@ static int is_wanted(const struct scr_ctx *ctx, const struct scr_index_entry *e,
            (e->id == ctx->from_id && newest <= ctx->from_last);
 }
 
+/* 1 if a dataset of the index that is not complete may become so: it is in the cache of
+ * this job, on its way, or another job may bring it. flush: what flush.scr says. Runs
+ * of this job before this one are over, except for their transfer processes. */
+static int may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
+                     const struct scr_index_entry *e)
+{
+    const char *of = e->dset.jobid;
+    if (scr_cache_has(ctx, e->id) || scr_async_has(ctx, e->id) ||
+        ctx->out.id == e->id || scr_flushing_is_held(&ctx->env, &ctx->prefix, e->id) ||
+        scr_replacing_is_begun(&ctx->env, &ctx->prefix, e->id))
+        return 1;
+    if (of == NULL || strcmp(of, ctx->prm.job_id) == 0)
+        return ctx->async.leftovers &&
+               scr_arrival_has_plan(&ctx->env, &ctx->prefix, e->id);
+    return scr_flush_is_recent(&e->dset) &&
+           (scr_arrival_has_plan(&ctx->env, &ctx->prefix, e->id) ||
+            scr_flush_is_anothers(ctx, flush, e->id));
+}
+
 /* Output and what is wanted stays; of checkpoints the newest `size` good ones, and what
  * is newer or may yet become complete. What a deletion before left half done goes. */
 static int stays(const struct scr_ctx *ctx, const scr_hash *flush,
@@ -187,7 +213,7 @@ static int stays(const struct scr_ctx *ctx, const scr_hash *flush,
     if (e->doomed)
         return 0;
     if (!e->complete)
-        return e->id > newest || scr_flush_may_go_on(ctx, flush, e);
+        return e->id > newest || may_go_on(ctx, flush, e);
     return good < ctx->prm.prefix_size;
 }
 

@@ -3,7 +3,13 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "core/cachectl.h"
 #include "core/ctx.h"
+#include "core/flushctl.h"
+#include "core/flushfile.h"
+#include "core/neighbours.h"
+#include "core/room.h"
+#include "core/space.h"
 
 /* Whether a run could continue from a newer checkpoint that is as safe as this one: in
  * cache, too, or on the prefix; there also if that is this one itself. */

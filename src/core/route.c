@@ -8,7 +8,11 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "core/bypass.h"
 #include "core/ctx.h"
+#include "core/others.h"
+#include "core/route.h"
+#include "core/sharedstore.h"
 
 /* Copies a result into the caller's buffer; what does not fit is an error, never cut.
  */

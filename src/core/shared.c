@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/ctx.h"
+#include "core/shared.h"
 #include "ec/ec.h"
 #include "par/owners.h"
 #include "xfer/copy.h"
@@ -224,4 +225,12 @@ int scr_spread_shared_all(struct scr_ctx *ctx, const struct scr_table *shared, i
     scr_str_free(&mine);
     scr_str_free(&all);
     return rc;
+}
+
+int scr_bypass_refuse_paths(const char *name, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_MISMATCH, 0,
+                    "%s: written to two paths, as an older dataset that has the file "
+                    "was changed during the output; write it again",
+                    name);
 }

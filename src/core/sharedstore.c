@@ -16,6 +16,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/shared.h"
+#include "core/sharedstore.h"
 #include "par/lists.h"
 
 /* --- route --- */

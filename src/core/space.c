@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "core/ctx.h"
+#include "core/space.h"
 #include "red/geom.h"
 
 /* Blocks of a file system. */

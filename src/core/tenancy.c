@@ -22,6 +22,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/tenancy.h"
 
 #define RUNS_LOCK "runs.lock"
 /* The first message of a start that waits for the prefix directory. */

@@ -10,6 +10,8 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/tenancy.h"
+#include "core/topo.h"
 #include "core/weaken.h"
 #include "red/geom.h"
 #include "rm/rm.h"

@@ -6,6 +6,8 @@
 
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/edits.h"
+#include "core/unfinished.h"
 #include "par/lists.h"
 #include "par/plain.h"
 #include "par/rank2file_all.h"

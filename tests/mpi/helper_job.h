@@ -16,7 +16,24 @@
 #ifndef SCR_TEST_HELPER_JOB_H
 #define SCR_TEST_HELPER_JOB_H
 
+#include "core/asyncctl.h"
+#include "core/cachectl.h"
+#include "core/choose.h"
 #include "core/ctx.h"
+#include "core/edits.h"
+#include "core/fetchctl.h"
+#include "core/flushctl.h"
+#include "core/flushfile.h"
+#include "core/foreign.h"
+#include "core/init.h"
+#include "core/manage.h"
+#include "core/meeting.h"
+#include "core/mend.h"
+#include "core/neighbours.h"
+#include "core/restart.h"
+#include "core/retain.h"
+#include "core/route.h"
+#include "core/shared.h"
 #include "helper_fault.h"
 #include "mpi_test.h"
 

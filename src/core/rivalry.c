@@ -2,7 +2,7 @@
 /* Parts of several datasets of one number in cache: nodes that were away came back with
  * files of an older one. The newest that can be restored is; what the nodes have of the
  * others is put aside first (store/aside.h), and removed when that has succeeded. */
-#include "core/rivals.h"
+#include "core/rivalry.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state table of the API. */
-#include "core/state.h"
+#include "core/call_table.h"
 
 #include <stddef.h>
 

@@ -7,7 +7,10 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/ctx.h"
-#include "par/regroup.h"
+#include "core/edits.h"
+#include "core/flushctl.h"
+#include "core/flushfile.h"
+#include "core/foreign.h"
 
 /* --- opening one --- */
 
@@ -58,21 +61,6 @@ int scr_regroup_ranks_all(const struct scr_ctx *ctx, int id)
     int ranks = 0;
     (void)scr_hash_get_val_int(scr_cache_any_desc(ctx, id), "RANKS", &ranks);
     return (int)scr_max_all(&ctx->world, ranks);
-}
-
-int scr_regroup_flush_all(struct scr_ctx *ctx, const struct scr_copy_opts *o, int id,
-                          uint64_t *bytes, struct scr_err *err)
-{
-    struct scr_regroup_report rep;
-    const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
-    int rc = scr_regroup_all(&at, o, ctx->map, &rep, err);
-    *bytes = rep.bytes;
-    if (rc == SCR_OK)
-        scr_log(&ctx->log, SCR_LOG_NOTE,
-                "dataset %d of %d ranks was copied from cache to %s, the files of %d "
-                "ranks were rebuilt",
-                id, rep.ranks, ctx->prefix.path, rep.rebuilt_ranks);
-    return rc;
 }
 
 int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)

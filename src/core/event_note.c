@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The event log: what happened to the job, one line an event, by rank 0. A log that
  * cannot be written is a warning, once, and never stops anything. */
+#include "core/event_note.h"
 #include "core/ctx.h"
 #include "store/eventlog.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A dataset in cache is restored although some nodes have files of another dataset of
  * its number. */
-#ifndef SCR_CORE_RIVALS_H
-#define SCR_CORE_RIVALS_H
+#ifndef SCR_CORE_RIVALRY_H
+#define SCR_CORE_RIVALRY_H
 
 #include "core/ctx.h"
 

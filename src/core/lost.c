@@ -8,7 +8,11 @@
 
 #include <stdlib.h>
 
+#include "core/choose.h"
 #include "core/ctx.h"
+#include "core/flushctl.h"
+#include "core/flushfile.h"
+#include "core/manage.h"
 
 /* Output that is kept for the next start, or for a different number of ranks, is not
  * lost.

@@ -7,6 +7,8 @@
 
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/current.h"
+#include "core/edits.h"
 #include "fmt/state.h"
 
 static int knows(const scr_hash *h, const struct scr_params *prm)

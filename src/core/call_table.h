@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The states of the library and the calls each allows: one table, checked before every
  * call. */
-#ifndef SCR_CORE_STATE_H
-#define SCR_CORE_STATE_H
+#ifndef SCR_CORE_CALL_TABLE_H
+#define SCR_CORE_CALL_TABLE_H
 
 #include "base/err.h"
 

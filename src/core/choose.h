@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which checkpoint is loaded, and the calls that search and load. */
+#ifndef SCR_CORE_CHOOSE_H
+#define SCR_CORE_CHOOSE_H
+
+#include "core/ctx.h"
+
+/* Adds what is in cache, and the index, to a list for fmt/restart_order.h, which
+ * borrows from both. On rank 0. */
+void scr_restart_copies(const struct scr_ctx *ctx, const struct scr_index *index,
+                        struct scr_restart_list *list);
+/* Loads the first checkpoint that can be read in the order of fmt/restart_order.h, of
+ * those with an id below ctx->tried_below. Finding none is success. */
+int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err);
+/* 1: an error that says something about the dataset. */
+int scr_restart_is_spoilt(int rc);
+/* 1: an error that says something about the dataset, so that an older one is tried. */
+int scr_restart_is_passed_over(int rc);
+/* Loads this one, from cache, else (unless SCR_FETCH=0) from the prefix. */
+int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* CURRENT=name if the index lists it under this id; keep_newer: unless CURRENT is a newer
+ * one. */
+int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name, int keep_newer,
+                         struct scr_err *err);
+
+#endif

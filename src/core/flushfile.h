@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The flush file, and what it and the index say of a dataset. */
+#ifndef SCR_CORE_FLUSHFILE_H
+#define SCR_CORE_FLUSHFILE_H
+
+#include "core/ctx.h"
+
+/* 1 if the files in cache of id may be why its flush failed with rc, and redundancy may
+ * have what they lack. */
+int scr_flush_may_be_mended(const struct scr_ctx *ctx, int id, int rc);
+/* What scr_flush_is_done_all finds, on rank 0 alone. Local. */
+int scr_flush_is_on_prefix(const struct scr_ctx *ctx, int id);
+/* 1 if the dataset is on the prefix, complete, by the index; one that the index does
+ * not list any more, but the flush file calls copied, was dropped, and counts as done.
+ */
+int scr_flush_is_done_all(struct scr_ctx *ctx, int id);
+/* Says so; a warning unless it was on the prefix before that newer one. */
+void scr_flush_tell_newer(struct scr_ctx *ctx, int id, const struct scr_err *why);
+/* 1 if it is of the last weeks: whether another job still runs, or its caches can be
+ * scavenged, is not known here, and after so long it does not. Local. */
+int scr_flush_is_recent(const struct scr_dataset *d);
+/* 1 if the flush file h has dataset id as a recent one of another job. Local. */
+int scr_flush_is_anothers(const struct scr_ctx *ctx, const scr_hash *h, int id);
+/* Notes id's locations (SCR_LOC_*) in the flush file, or that it is gone: on rank 0,
+ * while the others continue. A failure is a warning. Local. */
+void scr_flush_mark(struct scr_ctx *ctx, int id, int on, int off);
+void scr_flush_forget(struct scr_ctx *ctx, int id);
+/* Takes datasets that were in the caches of this job, and are no more, out of it; of
+ * other jobs those of long ago. On rank 0; a failure is a warning. Local. */
+void scr_flush_sweep(struct scr_ctx *ctx);
+
+#endif

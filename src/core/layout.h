@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is checked and settled before an open dataset is completed. */
+#ifndef SCR_CORE_LAYOUT_H
+#define SCR_CORE_LAYOUT_H
+
+#include "core/ctx.h"
+
+/* Whether the open dataset may be completed: what the application and Route_file said.
+ */
+int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err);
+/* files: of all ranks. A checkpoint needs one. */
+int scr_output_check_files(const struct scr_ctx *ctx, uint64_t files,
+                           struct scr_err *err);
+/* SCR_PRESERVE_DIRECTORIES=0: gives the files of the open dataset other destinations.
+ * (layout.c) */
+int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A dataset in cache is made whole. */
+#ifndef SCR_CORE_MEND_H
+#define SCR_CORE_MEND_H
+
+#include "core/ctx.h"
+
+/* Moves, verifies and rebuilds what is left of a dataset in cache of this number of
+ * ranks. */
+int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* The same, but not agreed: the view of the dataset may be missing on some rank. */
+int scr_cache_restore_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+
+#endif

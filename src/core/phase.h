@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Phases, for drills: SCR_PHASE_FILE and SCR_PHASE_DELAY. Waits there if
+ * <SCR_PHASE_FILE>.hold says so. */
+#ifndef SCR_CORE_PHASE_H
+#define SCR_CORE_PHASE_H
+
+#include "core/ctx.h"
+
+void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id);
+
+#endif
