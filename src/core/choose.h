@@ -18,8 +18,8 @@ int scr_restart_is_spoilt(int rc);
 int scr_restart_is_passed_over(int rc);
 /* Loads this one, from cache, else (unless SCR_FETCH=0) from the prefix. */
 int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* CURRENT=name if the index lists it under this id; keep_newer: unless CURRENT is a newer
- * one. */
+/* CURRENT=name if the index lists it under this id; keep_newer: unless CURRENT is a
+ * newer one. */
 int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name, int keep_newer,
                          struct scr_err *err);
 

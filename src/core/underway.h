@@ -42,8 +42,8 @@ void scr_async_drop_all(struct scr_ctx *ctx, int id);
 int scr_async_let_go_all(struct scr_ctx *ctx, struct scr_err *err);
 /* At the end of a run, when nothing is under way: transfer processes it started end. */
 void scr_async_dismiss(struct scr_ctx *ctx);
-/* At a start: 1 if a transfer process of this node still works for an earlier run, to be
- * kept in async.leftovers if there is one on any. Local. */
+/* At a start: 1 if a transfer process of this node still works for an earlier run, to
+ * be kept in async.leftovers if there is one on any. Local. */
 int scr_async_find_leftovers(struct scr_ctx *ctx);
 void scr_async_fini(struct scr_ctx *ctx); /* local: stops them as a death would */
 /* Place of the flush of dataset id in the list, -1: it is not under way. */

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules of the source tree that a compiler does not check.
 
-    lint.py RULE SOURCE_DIR        RULE: includes | calls | banned | spdx | words | plain | parameters | rules
+    lint.py RULE SOURCE_DIR        RULE: includes | calls | banned | spdx | words | plain | parameters | rules |
+                                   floors | unique
 
 Prints "file:line: what is wrong" for each finding; ends 1 if there is any.
 """
@@ -335,7 +336,59 @@ def check_tests(root, name, tests):
         yield f"{name}: no test named quotes it"
 
 
-RULES = {f.__name__: f for f in (includes, calls, banned, spdx, words, plain, parameters, rules)}
+DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \*]*?\b(scr_\w+)\([^;{]*\)\s*\{", re.M)
+FLOOR = re.compile(r"^\| \w+ \| (.*) \|$", re.M)
+
+
+def floors_of(root):
+    """Files of core by the floors of ARCHITECTURE.md, whose highest comes first: higher numbers are higher."""
+    path = os.path.join(root, "ARCHITECTURE.md")
+    text = read(root, "ARCHITECTURE.md") if os.path.isfile(path) else ""
+    rows = FLOOR.findall(text.partition("## Floors of core")[2].partition("\n## ")[0])
+    return {name: len(rows) - n for n, row in enumerate(rows) for name in re.findall(r"`(\w+)`", row)}
+
+
+def circle_from(graph, at, way, done):
+    """A way through graph that comes back to where it was; None: none that begins at `at`."""
+    if at in way:
+        return way[way.index(at):]
+    if at in done:
+        return None
+    done.add(at)
+    ways = (circle_from(graph, to, way + [at], done) for to in sorted(graph[at]))
+    return next((circle for circle in ways if circle), None)
+
+
+def floors(root):
+    text = {os.path.basename(path)[:-2]: (path, "\n".join(code_lines(read(root, path))))
+            for path in walk(root, ["src/core"], (".c",))}
+    home = {name: file for file, (_, code) in text.items() for name in DEFINITION.findall(code)}
+    graph = {file: {home[name] for name in re.findall(r"\b(scr_\w+)\(", code) if name in home} - {file}
+             for file, (_, code) in text.items()}
+    floor = floors_of(root)
+    for file, (path, _) in text.items():
+        if file not in floor:
+            yield path, 1, "no floor of core in ARCHITECTURE.md has this file"
+        for other in sorted(graph[file]):
+            if floor.get(other, 0) > floor.get(file, 0):
+                yield path, 1, f"calls {other}.c, which is on a higher floor (ARCHITECTURE.md)"
+    done = set()
+    for file in sorted(graph):
+        circle = circle_from(graph, file, [], done)
+        if circle:
+            yield text[file][0], 1, f"calls go in a circle: {' → '.join(circle + circle[:1])}"
+
+
+def unique(root):
+    seen = {}
+    for path in walk(root, ["src", "tools", "tests", "bindings"], (".c", ".h")):
+        other = seen.setdefault(os.path.basename(path), path)
+        if other != path:
+            yield path, 1, f"{other} has the same name"
+
+
+RULES = {f.__name__: f for f in
+         (includes, calls, banned, spdx, words, plain, parameters, rules, floors, unique)}
 
 
 def main():

@@ -26,7 +26,13 @@ How:
 Test: `../doc/design/durability.md`
 """
 
-# rule, path, text, whether it is to be found
+# Two files of core, and where they are.
+A = "void scr_a(void)\n{\n    scr_b();\n}\n"
+TO_B = "@@ src/core/b.c\nvoid scr_b(void)\n{\n    scr_c();\n}\n"
+FLOORS = "@@ ARCHITECTURE.md\n## Floors of core\n\n| floor | files |\n| --- | --- |\n| high | `a` |\n| low | `b` |\n"
+ONE_FLOOR = FLOORS.replace("| high | `a` |\n", "").replace("`b`", "`a`, `b`")
+
+# rule, path, text (after a line "@@ path" that of another file), whether it is to be found
 CASES = [
     ("includes", "src/cfg/a.c", '#include "base/err.h"', False),
     ("includes", "src/base/a.c", '#include "cfg/cfg.h"', True),
@@ -96,14 +102,23 @@ CASES = [
     ("parameters", "src/base/a.c", "int f(void)\n{\n    return g(1, 2, 3, 4, 5, 6, 7);\n}", False),
     ("parameters", "src/interpose/a.c", "int MPI_X(int, int, int, int, int, int, int);", False),
     ("parameters", "tests/unit/a.c", "int f(int, int, int, int, int, int, int);", False),
+    ("floors", "src/core/a.c", A + TO_B + FLOORS, False),
+    ("floors", "src/core/a.c", A + TO_B + FLOORS.replace("`b`", "b"), True),
+    ("floors", "src/core/a.c", A + TO_B.replace("scr_c();", "scr_a();") + FLOORS, True),
+    ("floors", "src/core/a.c", A + TO_B.replace("scr_c();", "scr_a();") + ONE_FLOOR, True),
+    ("floors", "src/core/a.c", A + TO_B + ONE_FLOOR, False),
+    ("unique", "src/core/a.c", "@@ src/par/b.c", False),
+    ("unique", "src/core/a.c", "@@ src/par/a.c", True),
 ]
 
 
 def found(rule, path, text):
     with tempfile.TemporaryDirectory(prefix="scr-lint.") as root:
-        os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
-        with open(os.path.join(root, path), "w", encoding="utf-8") as f:
-            f.write((HEAD if path.endswith(".c") else "") + text + "\n")
+        for part in f"@@ {path}\n{text}".split("@@ ")[1:]:
+            name, _, content = part.partition("\n")
+            os.makedirs(os.path.join(root, os.path.dirname(name)), exist_ok=True)
+            with open(os.path.join(root, name), "w", encoding="utf-8") as f:
+                f.write((HEAD if name.endswith(".c") else "") + content + "\n")
         return subprocess.run([sys.executable, "-B", LINT, rule, root],
                               stdout=subprocess.DEVNULL, check=False).returncode == 1
 
