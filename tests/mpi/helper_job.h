@@ -60,6 +60,25 @@ enum { JOB_FILES = 3 };
 
 void job_new(struct mpi_test *t, struct job *job, int ranks);
 void job_free(struct job *job); /* removes the directories */
+/* A case with a job of so many ranks, which is freed after it:
+ *
+ *     JOB_CASE(a_checkpoint_is_read_again, 4)
+ *     {
+ *         struct scr_ctx *ctx = job_start(job, nodes, NULL);
+ *         ...
+ *     }
+ */
+#define JOB_CASE(name, ranks)                                                          \
+    static void name##_of(struct mpi_test *t __attribute__((unused)),                  \
+                          struct job *job);                                            \
+    MPI_CASE(name)                                                                     \
+    {                                                                                  \
+        struct job job;                                                                \
+        job_new(t, &job, ranks);                                                       \
+        name##_of(t, &job);                                                            \
+        job_free(&job);                                                                \
+    }                                                                                  \
+    static void name##_of(struct mpi_test *t __attribute__((unused)), struct job *job)
 /* A job on a different number of ranks with the directories of other, which stay. All
  * ranks of the test make both calls. */
 void job_share(struct mpi_test *t, struct job *job, const struct job *other, int ranks);

@@ -10,11 +10,13 @@
  * CURRENT; *failed: marked failed. Both may be NULL. */
 int job_entry(struct job *job, int id, int *current, int *failed);
 
-#define CHECK_ENTRY(id, want_complete, want_current)                                   \
+enum job_listed { ABSENT = -1, INCOMPLETE, COMPLETE };
+enum job_current { NOT_CURRENT, CURRENT };
+#define CHECK_ENTRY(job, id, listed, current)                                          \
     do {                                                                               \
         int current_;                                                                  \
-        CHECK_INT(job_entry(&job, id, &current_, NULL), want_complete);                \
-        CHECK_INT(current_, want_current);                                             \
+        CHECK_INT(job_entry(job, id, &current_, NULL), listed);                        \
+        CHECK_INT(current_, current);                                                  \
     } while (0)
 
 /* A file where the flush of this seed wants a directory, until it is removed again. */

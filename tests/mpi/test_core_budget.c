@@ -51,140 +51,113 @@ static void checkpoint(struct job *job, struct scr_ctx *ctx, const char *name,
 }
 
 /* The one before it leaves the cache. */
-MPI_CASE(a_checkpoint_in_cache)
+JOB_CASE(a_checkpoint_in_cache, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=-1", NULL);
-    checkpoint(&job, ctx, "one", 2, 3 + ENCODE);
-    checkpoint(&job, ctx, "two", 2, 4 + ENCODE);
-    checkpoint(&job, ctx, "three", 2, 4 + ENCODE);
-    job_end(&job, ctx);
-    job_free(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=-1", NULL);
+    checkpoint(job, ctx, "one", 2, 3 + ENCODE);
+    checkpoint(job, ctx, "two", 2, 4 + ENCODE);
+    checkpoint(job, ctx, "three", 2, 4 + ENCODE);
+    job_end(job, ctx);
 }
 
-MPI_CASE(one_that_has_to_make_room)
+JOB_CASE(one_that_has_to_make_room, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    job.out = fopen("/dev/null", "w"); /* that none is left in cache meanwhile */
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
-    checkpoint(&job, ctx, "one", 2, 3 + ENCODE);
-    checkpoint(&job, ctx, "two", 4, 3 + ENCODE);
-    job_end(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    job->out = fopen("/dev/null", "w"); /* that none is left in cache meanwhile */
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    checkpoint(job, ctx, "one", 2, 3 + ENCODE);
+    checkpoint(job, ctx, "two", 4, 3 + ENCODE);
+    job_end(job, ctx);
+    fclose(job->out);
 }
 
-MPI_CASE(a_checkpoint_that_is_flushed)
+JOB_CASE(a_checkpoint_that_is_flushed, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    checkpoint(&job, ctx, "one", 2, 3 + ENCODE + FLUSH);
-    checkpoint(&job, ctx, "two", 2, 3 + ENCODE + FLUSH);
-    job_end(&job, ctx);
-    job_free(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    checkpoint(job, ctx, "one", 2, 3 + ENCODE + FLUSH);
+    checkpoint(job, ctx, "two", 2, 3 + ENCODE + FLUSH);
+    job_end(job, ctx);
 }
 
 /* A flush that does not wait: destinations 3, an earlier attempt 1, index 2,
  * directories 1, list of files 4, the plan 3, older datasets 2, how fast 1, to begin 4.
  */
-MPI_CASE(a_checkpoint_whose_flush_begins)
+JOB_CASE(a_checkpoint_whose_flush_begins, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1", NULL);
-    checkpoint(&job, ctx, "one", 2, 3 + ENCODE + 21);
-    job_end(&job, ctx);
-    job_free(&job);
+        job_start(job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1", NULL);
+    checkpoint(job, ctx, "one", 2, 3 + ENCODE + 21);
+    job_end(job, ctx);
 }
 
 /* From the prefix directory into caches that have gone. */
-MPI_CASE(a_start_that_fetches)
+JOB_CASE(a_start_that_fetches, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     int flag = 0;
     const char *const settings[] = { "SCR_COPY_TYPE=XOR", NULL };
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    checkpoint(&job, ctx, "one", 2, 3 + ENCODE + FLUSH);
-    job_kill(&job, ctx);
-    job_lose_node(&job, nodes);
-    ctx = job_make(&job, nodes, settings);
-    COSTS(29, scr_init_all(ctx, job.comm, &err));
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    checkpoint(job, ctx, "one", 2, 3 + ENCODE + FLUSH);
+    job_kill(job, ctx);
+    job_lose_node(job, nodes);
+    ctx = job_make(job, nodes, settings);
+    COSTS(29, scr_init_all(ctx, job->comm, &err));
     COSTS(2, scr_have_restart_all(ctx, &flag, NULL, &err));
     CHECK(flag);
-    job_end(&job, ctx);
-    job_free(&job);
+    job_end(job, ctx);
 }
 
 /* Deleted by name, listed and restarted from. */
-MPI_CASE(one_that_bypasses_the_cache)
+JOB_CASE(one_that_bypasses_the_cache, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     int n = 0;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_BYPASS=1", NULL);
-    checkpoint(&job, ctx, "one", 6, 15);
-    checkpoint(&job, ctx, "two", 8, 15);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_BYPASS=1", NULL);
+    checkpoint(job, ctx, "one", 6, 15);
+    checkpoint(job, ctx, "two", 8, 15);
     COSTS(23, scr_delete_all(ctx, "one", &err));
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_BYPASS=1", NULL);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_BYPASS=1", NULL);
     COSTS(5, scr_restart_files_all(ctx, &n, &err));
     CHECK_INT(n, 4);
     COSTS(1, scr_restart_files_all(ctx, &n, &err));
-    job_end(&job, ctx);
-    job_free(&job);
+    job_end(job, ctx);
 }
 
 /* A communicator 1, what rank 0 found 2, hosts 2, virtual nodes 1, their directories 1,
  * sets 2, filemaps of the node 1, what there is 1, what to restart from 1. */
-MPI_CASE(a_start_with_nothing_in_cache)
+JOB_CASE(a_start_with_nothing_in_cache, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     const char *const settings[] = { "SCR_COPY_TYPE=XOR", NULL };
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_make(&job, nodes, settings);
-    COSTS(12, scr_init_all(ctx, job.comm, &err));
-    job_end(&job, ctx);
-    job_free(&job);
+    struct scr_ctx *ctx = job_make(job, nodes, settings);
+    COSTS(12, scr_init_all(ctx, job->comm, &err));
+    job_end(job, ctx);
 }
 
 /* The ranks are where they were. Besides: ids 2, each dataset 4, flushes cut short 1,
  * the files to be read 1. */
-MPI_CASE(a_start_that_finds_all_in_cache)
+JOB_CASE(a_start_that_finds_all_in_cache, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     const char *const settings[] = { "SCR_COPY_TYPE=XOR", NULL };
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, settings[0], NULL);
-    checkpoint(&job, ctx, "one", 2, 3 + ENCODE);
-    job_kill(&job, ctx);
-    ctx = job_make(&job, nodes, settings);
-    COSTS(20, scr_init_all(ctx, job.comm, &err));
-    job_end(&job, ctx);
-    job_free(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, settings[0], NULL);
+    checkpoint(job, ctx, "one", 2, 3 + ENCODE);
+    job_kill(job, ctx);
+    ctx = job_make(job, nodes, settings);
+    COSTS(20, scr_init_all(ctx, job->comm, &err));
+    job_end(job, ctx);
 }
 
-MPI_CASE(questions)
+JOB_CASE(questions, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     int flag = 0;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
     COSTS(1, scr_need_checkpoint_all(ctx, &flag, &err));
     COSTS(1, scr_should_exit_all(ctx, &flag, &err));
     COSTS(1, scr_have_restart_all(ctx, &flag, NULL, &err));
     COSTS(2, scr_finalize_all(ctx, &err));
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 int main(int argc, char **argv)

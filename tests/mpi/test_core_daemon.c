@@ -112,7 +112,7 @@ MPI_CASE(one_process_a_node_copies_and_ends_with_the_run)
     job_checkpoint(&job, ctx, "two", 2);
     char *dir = strdup(ctx->cntl_dir);
     job_end(&job, ctx);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     CHECK(ends(dir));
     CHECK_INT(count_parts(&job), 0);
     free(dir);
@@ -188,7 +188,7 @@ MPI_CASE(the_dataset_is_complete_although_the_job_is_dead)
     begin(t, &job);
     struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, SLOW, NULL);
     job_checkpoint(&job, ctx, "one", 1);
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
     wait_until_running(t, ctx->cntl_dir, 1);
     char *dir = ctx->node.rank == 0 ? strdup(ctx->cntl_dir) : NULL;
     job_kill(&job, ctx);
@@ -227,8 +227,8 @@ MPI_CASE(an_older_dataset_is_complete_until_the_first_of_its_files_is_replaced)
     CHECK_INT(scr_async_wait_all(ctx, 0, NULL), SCR_OK);
     signal_processes(t, &job, ctx, SIGSTOP);
     job_checkpoint(&job, ctx, "two", 1);
-    CHECK_ENTRY(2, 0, 0);
-    CHECK_ENTRY(1, 1, 1);
+    CHECK_ENTRY(&job, 2, INCOMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
     CHECK(job_copied_ok(&job, 1));
     signal_processes(t, &job, ctx, SIGCONT);
     CHECK(becomes_complete(&job, 2));
@@ -311,9 +311,9 @@ MPI_CASE(processes_that_die_unnoticed_have_done_their_work)
     give_lock_back(t, &file);
     CHECK_RC(scr_async_wait_all(ctx, 1, &err), SCR_OK, &err);
     CHECK_INT(scr_cache_held(ctx, 1)->failed, 0);
-    CHECK_ENTRY(1, 1, 1);
+    CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
     job_end(&job, ctx);
-    CHECK_ENTRY(1, 1, 1);
+    CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
     job_check_prefix(&job, "n[1-4]", "one", 1);
     job_free(&job);
 }
@@ -372,7 +372,7 @@ static void lose_processes(struct mpi_test *t, int signo, const char *cause,
     CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
     CHECK(scr_cache_is_ready(ctx, 1));
     CHECK(ends(ctx->cntl_dir));
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
     ctx->prm.flush_async_bw = 0;
     job_checkpoint(&job, ctx, "two", 2);
     CHECK(becomes_complete(&job, 1));
@@ -407,7 +407,7 @@ MPI_CASE(a_flush_whose_job_and_processes_died_continues)
     wait_until_running(t, ctx->cntl_dir, 1);
     signal_processes(t, &job, ctx, SIGKILL);
     job_kill(&job, ctx);
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
     ctx = job_start(&job, nodes, DAEMON, NULL);
     CHECK(becomes_complete(&job, 1));
     CHECK_INT(count_parts(&job), 0);
@@ -427,7 +427,7 @@ static void no_program(struct mpi_test *t, const char *setting, const char *caus
     CHECK(becomes_complete(&job, 1));
     job_checkpoint(&job, ctx, "two", 2);
     job_end(&job, ctx);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     CHECK_INT(said(&job, cause), 1);
     job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
@@ -484,13 +484,13 @@ MPI_CASE(a_dropped_dataset_is_released)
     double start = scr_now_mono();
     CHECK_RC(scr_cache_delete_all(ctx, 1, &err), SCR_OK, &err);
     CHECK(scr_now_mono() - start < 100); /* of 300 */
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
     CHECK_INT(count_parts(&job), 0);
     ctx->prm.flush_async_bw = 0;
     job_checkpoint(&job, ctx, "two", 2);
     job_end(&job, ctx);
-    CHECK_ENTRY(1, 0, 0);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     job_free(&job);
 }
 
@@ -507,7 +507,7 @@ MPI_CASE(a_process_that_was_there_is_used_and_stays)
     ctx = job_start(&job, nodes, DAEMON, NULL);
     job_checkpoint(&job, ctx, "two", 2);
     job_end(&job, ctx);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     CHECK_INT(process_of(dir), pid);
     free(dir);
     job_free(&job);

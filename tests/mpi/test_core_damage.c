@@ -65,7 +65,7 @@ MPI_CASE(the_last_flush_rebuilds_what_is_damaged_or_gone)
             job_checkpoint(&job, ctx, "one", 1);
             damage(&job, 1, 1, (enum damage)how);
             job_end(&job, ctx);
-            CHECK_ENTRY(1, 1, 1);
+            CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
             CHECK_INT(job_said(&job, "flushed once more"), 1);
             CHECK_INT(job_said(&job, "rebuilt the files of 1 of 4 ranks"), 1);
             job_check_prefix(&job, nodes, "one", 1);
@@ -85,7 +85,7 @@ MPI_CASE(a_halted_run_rebuilds_what_it_leaves)
     damage(&job, 1, 2, GONE);
     CHECK_RC(scr_halt_reason_all(ctx, "test", &err), SCR_OK, &err);
     job_end(&job, ctx);
-    CHECK_ENTRY(1, 1, 1);
+    CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
     job_check_prefix(&job, nodes, "one", 1);
     end(&job);
 }
@@ -130,9 +130,9 @@ MPI_CASE(outputs_are_rebuilt_one_by_one)
     CHECK(strstr(err.text, "flush of two (dataset 2)") != NULL);
     CHECK(strstr(err.text, "it is not rebuilt") != NULL);
     job_kill(&job, ctx);
-    CHECK_ENTRY(1, 1, 0);
-    CHECK_ENTRY(2, 0, 0);
-    CHECK_ENTRY(3, 1, 0);
+    CHECK_ENTRY(&job, 1, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 2, INCOMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 3, COMPLETE, NOT_CURRENT);
     CHECK_INT(count_on_prefix(&job, 1), 4 * JOB_FILES);
     CHECK_INT(count_on_prefix(&job, 3), 4 * JOB_FILES);
     CHECK(job_copied_ok(&job, 1));
@@ -159,8 +159,8 @@ MPI_CASE(an_asynchronous_flush_is_begun_again_with_what_was_rebuilt)
     CHECK_INT(job_said(&job, "rebuilt the files of 1 of 4 ranks"), 1);
     scr_err_clear(&err);
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    CHECK_ENTRY(1, 1, 0);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(&job, 1, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     job_end(&job, ctx);
     job.sys = NULL;
     job_check_prefix(&job, nodes, "two", 2);

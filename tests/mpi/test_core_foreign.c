@@ -323,42 +323,36 @@ static void damage_cache(struct job *job)
     mpi_test_barrier(job->comm);
 }
 
-MPI_CASE(damage_found_at_the_copy_out_is_rebuilt)
+JOB_CASE(damage_found_at_the_copy_out_is_rebuilt, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, "n[1-4]", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, "n[1-4]", NULL);
-    damage_cache(&job); /* after all was verified */
+    struct scr_ctx *ctx = job_start(job, "n[1-4]", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    ctx = job_start(job, "n[1-4]", NULL);
+    damage_cache(job); /* after all was verified */
     ctx->prm.global_restart = ctx->prm.fetch_bypass = 1;
     CHECK_RC(scr_restart_find_all(ctx, &err), SCR_OK, &err);
-    job_check_restart(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "one", 1);
+    job_kill(job, ctx);
 }
 
 /* The one on the prefix, read in place, is damaged after it was looked at. */
-MPI_CASE(a_global_restart_copies_damaged_files_again)
+JOB_CASE(a_global_restart_copies_damaged_files_again, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, "n[1-4]", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, "n[1-4]", "SCR_GLOBAL_RESTART=1", NULL);
-    flip(&job, "step.1/file0.2");
-    CHECK_INT(job_offered(&job, ctx), 1);
+    struct scr_ctx *ctx = job_start(job, "n[1-4]", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    ctx = job_start(job, "n[1-4]", "SCR_GLOBAL_RESTART=1", NULL);
+    flip(job, "step.1/file0.2");
+    CHECK_INT(job_offered(job, ctx), 1);
     CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
-    int bad = !job_read_ok(&job, ctx, 1);
-    CHECK_INT(bad, job.rank == 2);
+    int bad = !job_read_ok(job, ctx, 1);
+    CHECK_INT(bad, job->rank == 2);
     CHECK_RC(scr_complete_restart_all(ctx, !bad, &err), SCR_E_INVALID, &err);
-    job_check_restart(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "one", 1);
+    job_kill(job, ctx);
 }
 
 int main(int argc, char **argv)

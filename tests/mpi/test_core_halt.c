@@ -22,42 +22,36 @@ static void damage_halt_file(const struct job *job)
     mpi_test_barrier(job->comm);
 }
 
-MPI_CASE(a_damaged_halt_file_is_kept_aside_once)
+JOB_CASE(a_damaged_halt_file_is_kept_aside_once, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     int flag, n = 0;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    damage_halt_file(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    damage_halt_file(job);
     for (int i = 0; i < 3; i++)
         CHECK_RC(scr_need_checkpoint_all(ctx, &flag, &err), SCR_OK, &err);
-    job_checkpoint(&job, ctx, "c1", 1);
-    job_checkpoint(&job, ctx, "c2", 2);
-    mpi_test_barrier(job.comm);
-    char **found = job_find(job.prefix, "halt.scr.damaged", &n);
+    job_checkpoint(job, ctx, "c1", 1);
+    job_checkpoint(job, ctx, "c2", 2);
+    mpi_test_barrier(job->comm);
+    char **found = job_find(job->prefix, "halt.scr.damaged", &n);
     CHECK_INT(n, 1);
     job_find_free(found, n);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 /* It says nothing, but the end of the allocation is known without it. */
-MPI_CASE(a_damaged_halt_file_does_not_hide_the_end_of_the_allocation)
+JOB_CASE(a_damaged_halt_file_does_not_hide_the_end_of_the_allocation, 4)
 {
-    struct job job;
     char end[64];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    job_kill(&job, ctx);
-    damage_halt_file(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    job_kill(job, ctx);
+    damage_halt_file(job);
     long now = (long)time(NULL);
-    MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
+    MPI_Bcast(&now, 1, MPI_LONG, 0, job->comm);
     snprintf(end, sizeof end, "SCR_END_TIME=%ld", now + 30);
-    ctx = job_start(&job, nodes, "SCR_HALT_SECONDS=60", end, NULL);
+    ctx = job_start(job, nodes, "SCR_HALT_SECONDS=60", end, NULL);
     CHECK_INT(ctx->halt, 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 static struct scr_ctx *start_in_allocation(struct job *job, const char *id, long end)
@@ -92,39 +86,33 @@ MPI_CASE(a_halt_whose_last_flush_failed_is_reported)
     }
 }
 
-MPI_CASE(an_unknown_end_of_the_allocation_is_reported)
+JOB_CASE(an_unknown_end_of_the_allocation_is_reported, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    job.out = tmpfile();
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_HALT_SECONDS=60", NULL);
+    job->out = tmpfile();
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_HALT_SECONDS=60", NULL);
     CHECK(!ctx->halt);
-    CHECK_INT(job_said(&job, "SCR_HALT_SECONDS has no effect: the end"), 1);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    CHECK_INT(job_said(job, "SCR_HALT_SECONDS has no effect: the end"), 1);
+    job_kill(job, ctx);
+    fclose(job->out);
 }
 
-MPI_CASE(the_end_of_one_allocation_does_not_stop_the_next)
+JOB_CASE(the_end_of_one_allocation_does_not_stop_the_next, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
     long now = (long)time(NULL);
-    MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
-    struct scr_ctx *ctx = start_in_allocation(&job, "a1", now + 100000);
+    MPI_Bcast(&now, 1, MPI_LONG, 0, job->comm);
+    struct scr_ctx *ctx = start_in_allocation(job, "a1", now + 100000);
     CHECK_INT(ctx->halt, 0);
-    job_checkpoint(&job, ctx, "c1", 1);
+    job_checkpoint(job, ctx, "c1", 1);
     CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    ctx = start_in_allocation(&job, "a1", now + 30);
+    job_kill(job, ctx);
+    ctx = start_in_allocation(job, "a1", now + 30);
     CHECK_INT(ctx->halt, 1); /* it ended well: not again in this one */
-    job_kill(&job, ctx);
-    ctx = start_in_allocation(&job, "a2", now + 100000);
+    job_kill(job, ctx);
+    ctx = start_in_allocation(job, "a2", now + 100000);
     CHECK_INT(ctx->halt, 0);
-    job_check_restart(&job, ctx, "c1", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "c1", 1);
+    job_kill(job, ctx);
 }
 
 /* --- met when no checkpoint follows any more --- */
@@ -263,7 +251,7 @@ MPI_CASE(a_run_that_is_asked_to_halt_ends_with_its_next_checkpoint)
         if (!killed) {
             job_checkpoint(&job, ctx, "c1", 1);
             CHECK_INT(ctx->halt, 1);
-            CHECK_ENTRY(1, 1, 1);
+            CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
         }
         job_kill(&job, ctx);
         ctx = job_start(&job, nodes, NULL);
@@ -329,8 +317,8 @@ MPI_CASE(a_halt_that_no_checkpoint_meets_is_met_by_finalize)
         if (rows[i].how & TAKEN_BACK)
             set_halt(&job, ctx, halt_after(86400));
         finalize(&job, ctx);
-        CHECK_ENTRY(1, -1, 0);
-        CHECK_ENTRY(2, 1, 1);
+        CHECK_ENTRY(&job, 1, ABSENT, NOT_CURRENT);
+        CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
         job_free(&job);
     }
 }
@@ -346,88 +334,76 @@ MPI_CASE(without_a_halt_finalize_leaves_checkpoints_in_cache)
         set_halt(&job, ctx, later[i]);
         ask_to_exit(&job, ctx, 0);
         finalize(&job, ctx);
-        CHECK_ENTRY(1, -1, 0);
+        CHECK_ENTRY(&job, 1, ABSENT, NOT_CURRENT);
         job_free(&job);
     }
 }
 
-MPI_CASE(what_a_halt_has_flushed_finalize_does_not_flush_again)
+JOB_CASE(what_a_halt_has_flushed_finalize_does_not_flush_again, 4)
 {
-    struct job job;
     struct stat before = { 0 }, after = { 0 };
     char path[800];
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_FLUSH=0", "SCR_HALT_ENABLED=0", NULL);
-    set_halt(&job, ctx, halt_after(-60));
-    job_checkpoint(&job, ctx, "c1", 1);
-    CHECK_ENTRY(1, 1, 1);
-    snprintf(path, sizeof path, "%s/step.1/file0.%d", job.prefix, job.rank);
+        job_start(job, nodes, "SCR_FLUSH=0", "SCR_HALT_ENABLED=0", NULL);
+    set_halt(job, ctx, halt_after(-60));
+    job_checkpoint(job, ctx, "c1", 1);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
+    snprintf(path, sizeof path, "%s/step.1/file0.%d", job->prefix, job->rank);
     CHECK(stat(path, &before) == 0);
-    ask_to_exit(&job, ctx, 1);
-    finalize(&job, ctx);
+    ask_to_exit(job, ctx, 1);
+    finalize(job, ctx);
     CHECK(stat(path, &after) == 0);
     CHECK_INT(after.st_ino, before.st_ino);
-    job_free(&job);
 }
 
 /* Its flush may still be under way when the condition is met. */
-MPI_CASE(finalize_of_a_halted_run_waits_for_what_is_under_way)
+JOB_CASE(finalize_of_a_halted_run_waits_for_what_is_under_way, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_FLUSH=0", "SCR_FLUSH_ASYNC=1", NULL);
-    CHECK_RC(job_write(&job, ctx, "c1", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
+        job_start(job, nodes, "SCR_FLUSH=0", "SCR_FLUSH_ASYNC=1", NULL);
+    CHECK_RC(job_write(job, ctx, "c1", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
              &err);
-    job_checkpoint(&job, ctx, "c2", 2);
-    set_halt(&job, ctx, halt_after(-60));
-    finalize(&job, ctx);
-    CHECK_ENTRY(1, 1, 0);
-    CHECK_ENTRY(2, 1, 1);
-    job_free(&job);
+    job_checkpoint(job, ctx, "c2", 2);
+    set_halt(job, ctx, halt_after(-60));
+    finalize(job, ctx);
+    CHECK_ENTRY(job, 1, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
 }
 
 /* The next one, if the job may continue, tries again. */
-MPI_CASE(a_flush_at_the_end_of_a_halted_run_that_fails_is_an_error)
+JOB_CASE(a_flush_at_the_end_of_a_halted_run_that_fails_is_an_error, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
-    job_checkpoint(&job, ctx, "c1", 1);
-    set_halt(&job, ctx, halt_after(-60));
-    job_block_flush(&job, 1, 1);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(job, ctx, "c1", 1);
+    set_halt(job, ctx, halt_after(-60));
+    job_block_flush(job, 1, 1);
     int rc = scr_finalize_all(ctx, &err);
     CHECK(rc != SCR_OK);
-    CHECK(job_same_code(&job, rc));
+    CHECK(job_same_code(job, rc));
     CHECK(strstr(err.text, "step.1") != NULL);
-    job_kill(&job, ctx);
-    job_block_flush(&job, 1, 0);
-    ctx = job_start(&job, nodes, "SCR_FLUSH=0", "SCR_HALT_ENABLED=0", NULL);
-    finalize(&job, ctx);
-    CHECK_ENTRY(1, 1, 1);
-    job_free(&job);
+    job_kill(job, ctx);
+    job_block_flush(job, 1, 0);
+    ctx = job_start(job, nodes, "SCR_FLUSH=0", "SCR_HALT_ENABLED=0", NULL);
+    finalize(job, ctx);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
 }
 
 /* Only rank 0 reads it. */
-MPI_CASE(a_rank_that_cannot_read_the_conditions_copies_and_all_say_why)
+JOB_CASE(a_rank_that_cannot_read_the_conditions_copies_and_all_say_why, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char path[800];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
-    job_checkpoint(&job, ctx, "c1", 1);
-    set_halt(&job, ctx, halt_after(86400));
-    snprintf(path, sizeof path, "%s/.scr/halt.scr", job.prefix);
-    job_set_version(&job, path, JOB_NEWER_VERSION);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(job, ctx, "c1", 1);
+    set_halt(job, ctx, halt_after(86400));
+    snprintf(path, sizeof path, "%s/.scr/halt.scr", job->prefix);
+    job_set_version(job, path, JOB_NEWER_VERSION);
     CHECK_RC(scr_finalize_all(ctx, &err), SCR_E_VERSION, &err);
     CHECK(strstr(err.text, "halt.scr") != NULL);
-    CHECK_ENTRY(1, 1, 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
+    job_kill(job, ctx);
 }
 
 int main(int argc, char **argv)

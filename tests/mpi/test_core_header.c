@@ -166,24 +166,21 @@ MPI_CASE(also_of_compressed_files)
     }
 }
 
-MPI_CASE(also_in_a_store_that_all_nodes_share)
+JOB_CASE(also_in_a_store_that_all_nodes_share, 4)
 {
-    struct job job;
     char dir[700], base[800], store[800];
-    job_new(t, &job, 4);
-    snprintf(dir, sizeof dir, "%s/world", job.dir);
+    snprintf(dir, sizeof dir, "%s/world", job->dir);
     snprintf(base, sizeof base, "SCR_CACHE_BASE=%s", dir);
     snprintf(store, sizeof store, "STORE=%s GROUP=WORLD", dir);
-    if (job.rank == 0)
+    if (job->rank == 0)
         mkdir(dir, 0700);
-    mpi_test_barrier(job.comm);
-    struct scr_ctx *ctx = job_start(&job, nodes, base, store, NULL);
-    checkpoint(&job, ctx, 0);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, base, store, NULL);
-    check_header(&job, ctx, EVERYWHERE);
-    job_kill(&job, ctx);
-    job_free(&job);
+    mpi_test_barrier(job->comm);
+    struct scr_ctx *ctx = job_start(job, nodes, base, store, NULL);
+    checkpoint(job, ctx, 0);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, base, store, NULL);
+    check_header(job, ctx, EVERYWHERE);
+    job_kill(job, ctx);
 }
 
 static void check_out_of_reach(const struct job *job, const struct scr_err *err)
@@ -199,24 +196,21 @@ static void check_out_of_reach(const struct job *job, const struct scr_err *err)
 }
 
 /* Cached alone, on another node: nothing on this one has it. */
-MPI_CASE(out_of_reach_the_line_says_what_to_set)
+JOB_CASE(out_of_reach_the_line_says_what_to_set, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char path[SCR_MAX_NAME];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    checkpoint(&job, ctx, 2);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, NULL);
-    open_restart(&job, ctx);
-    int rc = route(&job, ctx, "step.1/header", path, &err);
-    CHECK_RC(rc, job.rank >= 2 ? SCR_OK : SCR_E_NOENT, &err);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    checkpoint(job, ctx, 2);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, NULL);
+    open_restart(job, ctx);
+    int rc = route(job, ctx, "step.1/header", path, &err);
+    CHECK_RC(rc, job->rank >= 2 ? SCR_OK : SCR_E_NOENT, &err);
     if (rc != SCR_OK)
-        check_out_of_reach(&job, &err);
+        check_out_of_reach(job, &err);
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 /* The bytes in cache are others now: the copy in the prefix directory is right. */

@@ -293,33 +293,30 @@ MPI_CASE(two_thousand_files_a_rank)
  * real, so the set is made of all ranks and the bytes are few only where the scheme has
  * none: PARTNER would copy 4 GiB, SINGLE shows that 64-bit sizes pass through every
  * layer. */
-MPI_CASE(a_file_over_four_gib)
+JOB_CASE(a_file_over_four_gib, 1)
 {
     const off_t size = ((off_t)4 << 30) + 12345;
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char file[800], path[SCR_MAX_NAME];
-    job_new(t, &job, 1);
-    if (job.in) {
-        struct scr_ctx *ctx = job_start(&job, "n1", "SCR_COPY_TYPE=SINGLE", NULL);
+    if (job->in) {
+        struct scr_ctx *ctx = job_start(job, "n1", "SCR_COPY_TYPE=SINGLE", NULL);
         CHECK_RC(scr_start_output_all(ctx, "huge", 1, &err), SCR_OK, &err);
-        snprintf(file, sizeof file, "%s/huge.%d", job.prefix, job.rank);
+        snprintf(file, sizeof file, "%s/huge.%d", job->prefix, job->rank);
         CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
         FILE *f = fopen(path, "w");
         CHECK(fseeko(f, size - 3, SEEK_SET) == 0);
         fputs("end", f);
         fclose(f);
         CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-        job_kill(&job, ctx);
-        ctx = job_start(&job, "n1", NULL);
+        job_kill(job, ctx);
+        ctx = job_start(job, "n1", NULL);
         CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
         CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
         struct stat st;
         CHECK(stat(path, &st) == 0 && st.st_size == size);
         CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
-        job_kill(&job, ctx);
+        job_kill(job, ctx);
     }
-    job_free(&job);
 }
 
 MPI_CASE(halt_file_is_honoured_at_complete_and_at_init)

@@ -19,66 +19,57 @@ static long one_file(int rank, int file, int seed)
     return file == 0 ? 100 + rank : -1;
 }
 
-MPI_CASE(a_dataset_gets_its_own_directory)
+JOB_CASE(a_dataset_gets_its_own_directory, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    job.size_of = one_file;
-    struct scr_ctx *ctx = job_start(&job, nodes, flat, "SCR_FLUSH=1", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    CHECK_INT(job_count(&job, job.prefix, "prefix/scr.dataset.1/file0."), 4);
-    CHECK_INT(job_count(&job, job.prefix, "step.1"), 0);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, flat, NULL);
-    job_check_restart(&job, ctx, "one", 1); /* from cache, by the names it wrote */
-    job_kill(&job, ctx);
-    lose_all(&job);
-    ctx = job_start(&job, nodes, NULL);
-    job_check_restart(&job, ctx, "one", 1); /* from the prefix */
-    job_kill(&job, ctx);
-    job_lose_node(&job, "n3");
-    ctx = job_start(&job, nodes, NULL);
-    job_check_restart(&job, ctx, "one", 1); /* fetched and rebuilt */
-    job_kill(&job, ctx);
-    lose_all(&job);
-    ctx = job_start(&job, nodes, "SCR_FETCH_BYPASS=1", NULL);
-    job_check_restart(&job, ctx, "one", 1); /* where it lies */
-    job_kill(&job, ctx);
-    job_free(&job);
+    job->size_of = one_file;
+    struct scr_ctx *ctx = job_start(job, nodes, flat, "SCR_FLUSH=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    CHECK_INT(job_count(job, job->prefix, "prefix/scr.dataset.1/file0."), 4);
+    CHECK_INT(job_count(job, job->prefix, "step.1"), 0);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, flat, NULL);
+    job_check_restart(job, ctx, "one", 1); /* from cache, by the names it wrote */
+    job_kill(job, ctx);
+    lose_all(job);
+    ctx = job_start(job, nodes, NULL);
+    job_check_restart(job, ctx, "one", 1); /* from the prefix */
+    job_kill(job, ctx);
+    job_lose_node(job, "n3");
+    ctx = job_start(job, nodes, NULL);
+    job_check_restart(job, ctx, "one", 1); /* fetched and rebuilt */
+    job_kill(job, ctx);
+    lose_all(job);
+    ctx = job_start(job, nodes, "SCR_FETCH_BYPASS=1", NULL);
+    job_check_restart(job, ctx, "one", 1); /* where it lies */
+    job_kill(job, ctx);
 }
 
-MPI_CASE(ranks_that_call_files_alike_get_directories_in_it)
+JOB_CASE(ranks_that_call_files_alike_get_directories_in_it, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, flat, NULL);
-    CHECK_RC(job_write(&job, ctx, "one", 1, 3, &err), SCR_OK, &err);
-    CHECK_INT(job_count(&job, job.prefix, "prefix/scr.dataset.1/rank.2/"), 3);
-    CHECK_INT(job_count(&job, job.prefix, "/state"), 4);
-    CHECK_INT(job_count(&job, job.prefix, "step.1"), 0);
-    job_kill(&job, ctx);
-    lose_all(&job);
-    ctx = job_start(&job, nodes, NULL);
-    job_check_restart(&job, ctx, "one", 1);
+    struct scr_ctx *ctx = job_start(job, nodes, flat, NULL);
+    CHECK_RC(job_write(job, ctx, "one", 1, 3, &err), SCR_OK, &err);
+    CHECK_INT(job_count(job, job->prefix, "prefix/scr.dataset.1/rank.2/"), 3);
+    CHECK_INT(job_count(job, job->prefix, "/state"), 4);
+    CHECK_INT(job_count(job, job->prefix, "step.1"), 0);
+    job_kill(job, ctx);
+    lose_all(job);
+    ctx = job_start(job, nodes, NULL);
+    job_check_restart(job, ctx, "one", 1);
     CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
-    CHECK_INT(job_count(&job, job.prefix, "prefix/scr.dataset.1"), 0);
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_INT(job_count(job, job->prefix, "prefix/scr.dataset.1"), 0);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(what_bypasses_the_cache_stays_where_it_was_written)
+JOB_CASE(what_bypasses_the_cache_stays_where_it_was_written, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, flat, "SCR_CACHE_BYPASS=1", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    CHECK_INT(job_count(&job, job.prefix, "step.1"), 12);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, flat, NULL);
-    job_check_restart(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, flat, "SCR_CACHE_BYPASS=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    CHECK_INT(job_count(job, job->prefix, "step.1"), 12);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, flat, NULL);
+    job_check_restart(job, ctx, "one", 1);
+    job_kill(job, ctx);
 }
 
 /* --- SCR_CRC_ON_DELETE --- */

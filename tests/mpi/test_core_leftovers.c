@@ -91,59 +91,53 @@ static void make_part(struct job *job, const char *path, int tag)
     free(full);
 }
 
-MPI_CASE(temporary_files_of_a_flush_under_way_and_of_other_paths_stay)
+JOB_CASE(temporary_files_of_a_flush_under_way_and_of_other_paths_stay, 4)
 {
-    struct job job;
     struct scr_prefix p = { 0 };
     struct scr_flushing mark = { 0 };
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
     int n = 0;
-    char **found = job_find(job.prefix, "step.1/", &n);
+    char **found = job_find(job->prefix, "step.1/", &n);
     CHECK(n > 0);
     if (n > 0)
-        make_part(&job, found[0] + strlen(job.prefix) + 1, 7);
+        make_part(job, found[0] + strlen(job->prefix) + 1, 7);
     job_find_free(found, n);
-    make_part(&job, "step.1/no_file_of_it", 7);
-    CHECK_INT(scr_prefix_open(&posix_env, job.prefix, 0, &p, NULL), SCR_OK);
-    if (job.rank == 0)
+    make_part(job, "step.1/no_file_of_it", 7);
+    CHECK_INT(scr_prefix_open(&posix_env, job->prefix, 0, &p, NULL), SCR_OK);
+    if (job->rank == 0)
         CHECK_INT(scr_flushing_begin(&posix_env, &p, 1, &mark, NULL), SCR_OK);
-    ctx = job_start(&job, nodes, NULL);
-    CHECK_INT(parts(&job), 2);
-    CHECK_INT(marks(&job), 1);
-    job_kill(&job, ctx);
+    ctx = job_start(job, nodes, NULL);
+    CHECK_INT(parts(job), 2);
+    CHECK_INT(marks(job), 1);
+    job_kill(job, ctx);
     scr_flushing_leave(&posix_env, &mark);
-    ctx = job_start(&job, nodes, NULL);
-    CHECK_INT(parts(&job), 1);
-    CHECK_INT(marks(&job), 0);
-    job_kill(&job, ctx);
+    ctx = job_start(job, nodes, NULL);
+    CHECK_INT(parts(job), 1);
+    CHECK_INT(marks(job), 0);
+    job_kill(job, ctx);
     scr_prefix_fini(&p);
-    job_free(&job);
 }
 
-MPI_CASE(a_flush_that_fails_or_ends_leaves_neither_mark_nor_temporary_file)
+JOB_CASE(a_flush_that_fails_or_ends_leaves_neither_mark_nor_temporary_file, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    job.sys = &test_fault_sys;
-    job.out = tmpfile();
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_arm(&job, 2, TEST_FSYNC, 1, ENOSPC, TEST_FOREVER);
+    job->sys = &test_fault_sys;
+    job->out = tmpfile();
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_arm(job, 2, TEST_FSYNC, 1, ENOSPC, TEST_FOREVER);
     int rc = scr_flush_dataset_all(ctx, 1, &err);
-    CHECK(job_disarm(&job));
+    CHECK(job_disarm(job));
     CHECK_RC(rc, SCR_E_FULL, &err);
-    CHECK_INT(parts(&job), 0);
-    CHECK_INT(marks(&job), 0);
+    CHECK_INT(parts(job), 0);
+    CHECK_INT(marks(job), 0);
     CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_OK, &err);
-    CHECK_INT(marks(&job), 0);
-    CHECK_ENTRY(1, 1, 1);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    CHECK_INT(marks(job), 0);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
+    job_kill(job, ctx);
+    fclose(job->out);
 }
 
 /* --- a prefix directory that is full --- */
@@ -195,7 +189,7 @@ static int fill_and_die(struct mpi_test *t, long n, int *root)
         ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_JOB_ID=next", NULL);
         job_checkpoint(&job, ctx, "three", 3);
         if (left)
-            CHECK_ENTRY(ctx->last_id, 1, 1);
+            CHECK_ENTRY(&job, ctx->last_id, COMPLETE, CURRENT);
         job_kill(&job, ctx);
         free_small(&job);
     }
@@ -243,8 +237,8 @@ static void delete_when_full(struct mpi_test *t, int digits)
         job_checkpoint(&job, ctx, name[1], 2);
         fill_up(&job);
         CHECK_RC(scr_delete_all(ctx, name[0], &err), SCR_OK, &err);
-        CHECK_ENTRY(1, -1, 0);
-        CHECK_ENTRY(2, 1, 1);
+        CHECK_ENTRY(&job, 1, ABSENT, NOT_CURRENT);
+        CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
         CHECK(!job_has(&job, "step.1") && !job_has(&job, ".scr/scr.dataset.1"));
         job_kill(&job, ctx);
         free_small(&job);
@@ -309,14 +303,14 @@ static void fail_and_go_on(struct mpi_test *t, const char *how)
     for (int id = FAILED; id < LAST && ctx != NULL; id++) {
         job_checkpoint(&job, ctx, "failed", id);
         CHECK_INT(scr_async_wait_all(ctx, 0, NULL), SCR_E_FULL);
-        CHECK_ENTRY(id, 0, 0);
+        CHECK_ENTRY(&job, id, INCOMPLETE, NOT_CURRENT);
         CHECK_INT(files_of(&job, id), 0);
     }
     if (ctx != NULL) {
         job_checkpoint(&job, ctx, "last", LAST);
         CHECK_INT(scr_async_wait_all(ctx, 0, NULL), SCR_OK);
-        CHECK_ENTRY(LAST, 1, 1);
-        CHECK_ENTRY(GOOD, 1, 0);
+        CHECK_ENTRY(&job, LAST, COMPLETE, CURRENT);
+        CHECK_ENTRY(&job, GOOD, COMPLETE, NOT_CURRENT);
         job_kill(&job, ctx);
     }
     end_small(&job, ctx != NULL);
@@ -336,7 +330,7 @@ MPI_CASE(the_next_start_continues_a_flush_that_found_no_room)
         mpi_test_barrier(job.comm);
         ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1", NULL);
         CHECK_INT(scr_async_wait_all(ctx, 0, NULL), SCR_OK);
-        CHECK_ENTRY(FAILED, 1, 1);
+        CHECK_ENTRY(&job, FAILED, COMPLETE, CURRENT);
         job_kill(&job, ctx);
     }
     end_small(&job, ctx != NULL);
@@ -365,7 +359,7 @@ MPI_CASE(files_stay_that_an_older_dataset_can_be_made_of)
         job.size_of = size_one_more;
         job_checkpoint(&job, ctx, "failed", GOOD);
         CHECK_INT(scr_async_wait_all(ctx, 0, NULL), SCR_E_FULL);
-        CHECK_ENTRY(GOOD, 0, 0);
+        CHECK_ENTRY(&job, GOOD, INCOMPLETE, NOT_CURRENT);
         CHECK_INT(files_of(&job, GOOD), 4 * JOB_FILES);
         job_kill(&job, ctx);
         job.size_of = size_too_much;
@@ -658,58 +652,53 @@ static void fail_flush(struct job *job, struct scr_ctx *ctx, const char *name, i
     CHECK(job_disarm(job));
 }
 
-MPI_CASE(retention_removes_what_cannot_become_complete_when_a_newer_one_is)
+JOB_CASE(retention_removes_what_cannot_become_complete_when_a_newer_one_is, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    job.sys = &test_fault_sys;
-    job.out = tmpfile();
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_PREFIX_SIZE=9",
+    job->sys = &test_fault_sys;
+    job->out = tmpfile();
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", "SCR_PREFIX_SIZE=9",
                                     "SCR_CACHE_SIZE=2", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    fail_flush(&job, ctx, "two", 2);
-    CHECK_ENTRY(2, 0, 0);
-    CHECK(job_has(&job, "step.2"));
-    job_checkpoint(&job, ctx, "three", 3);
-    CHECK_ENTRY(2, 0, 0); /* in cache: it may be flushed again */
-    job_checkpoint(&job, ctx, "four", 4);
-    job_checkpoint(&job, ctx, "five", 5);
-    CHECK_ENTRY(2, -1, 0);
-    CHECK(!job_has(&job, "step.2"));
-    CHECK(!job_has(&job, ".scr/scr.dataset.2"));
-    CHECK_ENTRY(1, 1, 0);
-    CHECK_ENTRY(5, 1, 1);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    job_checkpoint(job, ctx, "one", 1);
+    fail_flush(job, ctx, "two", 2);
+    CHECK_ENTRY(job, 2, INCOMPLETE, NOT_CURRENT);
+    CHECK(job_has(job, "step.2"));
+    job_checkpoint(job, ctx, "three", 3);
+    CHECK_ENTRY(job, 2, INCOMPLETE,
+                NOT_CURRENT); /* in cache: it may be flushed again */
+    job_checkpoint(job, ctx, "four", 4);
+    job_checkpoint(job, ctx, "five", 5);
+    CHECK_ENTRY(job, 2, ABSENT, NOT_CURRENT);
+    CHECK(!job_has(job, "step.2"));
+    CHECK(!job_has(job, ".scr/scr.dataset.2"));
+    CHECK_ENTRY(job, 1, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 5, COMPLETE, CURRENT);
+    job_kill(job, ctx);
+    fclose(job->out);
 }
 
-MPI_CASE(what_another_job_may_still_bring_stays)
+JOB_CASE(what_another_job_may_still_bring_stays, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    job.sys = &test_fault_sys;
-    job.out = tmpfile();
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    fail_flush(&job, ctx, "one", 1);
-    CHECK_ENTRY(1, 0, 0);
-    job_kill(&job, ctx);
-    job_lose_node(&job, nodes);
-    ctx = job_start(&job, "m[1-4]", "SCR_FLUSH=1", "SCR_PREFIX_SIZE=1",
+    job->sys = &test_fault_sys;
+    job->out = tmpfile();
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    fail_flush(job, ctx, "one", 1);
+    CHECK_ENTRY(job, 1, INCOMPLETE, NOT_CURRENT);
+    job_kill(job, ctx);
+    job_lose_node(job, nodes);
+    ctx = job_start(job, "m[1-4]", "SCR_FLUSH=1", "SCR_PREFIX_SIZE=1",
                     "SCR_JOB_ID=next", NULL);
-    job_checkpoint(&job, ctx, "two", 2);
-    CHECK_ENTRY(1, 0, 0);
+    job_checkpoint(job, ctx, "two", 2);
+    CHECK_ENTRY(job, 1, INCOMPLETE, NOT_CURRENT);
     char path[900];
-    snprintf(path, sizeof path, "%s/.scr/flush.scr", job.prefix);
-    if (job.rank == 0)
+    snprintf(path, sizeof path, "%s/.scr/flush.scr", job->prefix);
+    if (job->rank == 0)
         unlink(path);
-    mpi_test_barrier(job.comm);
-    job_checkpoint(&job, ctx, "three", 3);
-    CHECK_ENTRY(1, -1, 0);
-    CHECK(!job_has(&job, "step.1"));
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    mpi_test_barrier(job->comm);
+    job_checkpoint(job, ctx, "three", 3);
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
+    CHECK(!job_has(job, "step.1"));
+    job_kill(job, ctx);
+    fclose(job->out);
 }
 
 int main(int argc, char **argv)

@@ -42,36 +42,30 @@ static void write_one(struct job *job, struct scr_ctx *ctx)
     CHECK(f != NULL && fputs("x", f) >= 0 && fclose(f) == 0);
 }
 
-MPI_CASE(a_dataset_begins_with_clear_marks)
+JOB_CASE(a_dataset_begins_with_clear_marks, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=9", NULL);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=9", NULL);
     CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
-    write_one(&job, ctx);
-    mark_copied(&job, ctx, 1);
+    write_one(job, ctx);
+    mark_copied(job, ctx, 1);
     CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-    job_end(&job, ctx);
-    CHECK_ENTRY(1, 1, 1);
-    job_free(&job);
+    job_end(job, ctx);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
 }
 
 /* Also where nothing else knows of it any more. */
-MPI_CASE(a_number_in_the_flush_file_is_not_used_again)
+JOB_CASE(a_number_in_the_flush_file_is_not_used_again, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    job_lose_node(&job, nodes);
-    ctx = job_start(&job, nodes, NULL);
-    job_checkpoint(&job, ctx, "two", 2);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    job_lose_node(job, nodes);
+    ctx = job_start(job, nodes, NULL);
+    job_checkpoint(job, ctx, "two", 2);
     CHECK_INT(ctx->restart.id, 0);
     CHECK_INT(ctx->last_id, 2);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 /* Moves the records of dataset 1 of job a aside for job b, or back. */
@@ -108,50 +102,41 @@ static void make_clash(struct job *job)
     move_records(job, 0);
 }
 
-MPI_CASE(marks_of_another_dataset_of_that_number_are_no_marks)
+JOB_CASE(marks_of_another_dataset_of_that_number_are_no_marks, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    make_clash(&job);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_JOB_ID=b", NULL);
+    make_clash(job);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_JOB_ID=b", NULL);
     CHECK(!scr_flush_is_done_all(ctx, 1));
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 /* "mine" cannot get there; a run from the beginning loses more than one from "one". */
-MPI_CASE(a_global_restart_continues_from_what_has_the_number)
+JOB_CASE(a_global_restart_continues_from_what_has_the_number, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    make_clash(&job);
+    make_clash(job);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_JOB_ID=b", "SCR_GLOBAL_RESTART=1", NULL);
-    job_check_restart(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+        job_start(job, nodes, "SCR_JOB_ID=b", "SCR_GLOBAL_RESTART=1", NULL);
+    job_check_restart(job, ctx, "one", 1);
+    job_kill(job, ctx);
 }
 
 /* P14: a name of the index is not taken for what has its number in cache. */
-MPI_CASE(ours_of_that_number_is_neither_gone_to_nor_deleted)
+JOB_CASE(ours_of_that_number_is_neither_gone_to_nor_deleted, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    make_clash(&job);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_JOB_ID=b", NULL);
+    make_clash(job);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_JOB_ID=b", NULL);
     int rc = scr_current_all(ctx, "one", &err);
     CHECK_RC(rc, SCR_E_TAKEN, &err);
-    CHECK(job_same_code(&job, rc));
-    job_check_restart(&job, ctx, "mine", 2);
+    CHECK(job_same_code(job, rc));
+    job_check_restart(job, ctx, "mine", 2);
     scr_err_clear(&err);
     CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
-    CHECK_ENTRY(1, -1, 0);
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
     CHECK(scr_cache_is_ready(ctx, 1));
     CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    job_check_prefix(&job, nodes, "mine", 2);
-    job_free(&job);
+    job_kill(job, ctx);
+    job_check_prefix(job, nodes, "mine", 2);
 }
 
 /* Where flush.scr says that dataset id is. */
@@ -167,92 +152,80 @@ static int location(struct job *job, struct scr_ctx *ctx, int id)
 }
 
 /* A second job starts, writes, makes room and ends: the first can still be saved. */
-MPI_CASE(a_second_job_leaves_the_marks_of_the_first)
+JOB_CASE(a_second_job_leaves_the_marks_of_the_first, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_JOB_ID=a", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_JOB_ID=b", "SCR_CACHE_SIZE=1", NULL);
-    CHECK_INT(location(&job, ctx, 1), SCR_LOC_CACHE);
-    job_checkpoint(&job, ctx, "two", 2);
-    job_checkpoint(&job, ctx, "three", 3);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_JOB_ID=a", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_JOB_ID=b", "SCR_CACHE_SIZE=1", NULL);
+    CHECK_INT(location(job, ctx, 1), SCR_LOC_CACHE);
+    job_checkpoint(job, ctx, "two", 2);
+    job_checkpoint(job, ctx, "three", 3);
     CHECK_INT(ctx->last_id, 3);
-    CHECK_INT(location(&job, ctx, 1), SCR_LOC_CACHE);
-    CHECK_INT(location(&job, ctx, 2), 0);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_JOB_ID=a", NULL);
-    job_check_restart(&job, ctx, "one", 1);
-    CHECK_INT(location(&job, ctx, 3), SCR_LOC_CACHE);
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_INT(location(job, ctx, 1), SCR_LOC_CACHE);
+    CHECK_INT(location(job, ctx, 2), 0);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_JOB_ID=a", NULL);
+    job_check_restart(job, ctx, "one", 1);
+    CHECK_INT(location(job, ctx, 3), SCR_LOC_CACHE);
+    job_kill(job, ctx);
 }
 
 /* Two datasets with files at the same paths. */
-MPI_CASE(what_a_flush_cut_short_has_written_over_is_flushed_again)
+JOB_CASE(what_a_flush_cut_short_has_written_over_is_flushed_again, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    job.out = fopen("/dev/null", "w");
+    job->out = fopen("/dev/null", "w");
     pfs_reset();
-    job.sys = &pfs_sys;
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    job_checkpoint(&job, ctx, "one", 1);
+    job->sys = &pfs_sys;
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    job_checkpoint(job, ctx, "one", 1);
     CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_OK, &err);
-    job_checkpoint(&job, ctx, "two", 1);
+    job_checkpoint(job, ctx, "two", 1);
     pfs_control.fail_path = "summary.scr"; /* when the files have their names */
     CHECK(scr_flush_dataset_all(ctx, 2, &err) != SCR_OK);
     pfs_control.fail_path = NULL;
-    job_kill(&job, ctx);
-    CHECK_ENTRY(1, 0, 0);
-    CHECK_ENTRY(2, 0, 0);
-    job_lose_dataset(&job, 2);
-    job.sys = NULL;
-    ctx = job_start(&job, nodes, "SCR_FLUSH=9", NULL);
-    CHECK_INT(job_offered(&job, ctx), 1);
-    job_end(&job, ctx);
-    CHECK_ENTRY(1, 1, 1);
-    job_check_prefix(&job, nodes, "one", 1);
-    fclose(job.out);
-    job_free(&job);
+    job_kill(job, ctx);
+    CHECK_ENTRY(job, 1, INCOMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 2, INCOMPLETE, NOT_CURRENT);
+    job_lose_dataset(job, 2);
+    job->sys = NULL;
+    ctx = job_start(job, nodes, "SCR_FLUSH=9", NULL);
+    CHECK_INT(job_offered(job, ctx), 1);
+    job_end(job, ctx);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
+    job_check_prefix(job, nodes, "one", 1);
+    fclose(job->out);
 }
 
 /* P15: the newer one stays, and that the older one does not come back is no news. */
-MPI_CASE(what_a_newer_one_has_written_over_is_left_without_a_word)
+JOB_CASE(what_a_newer_one_has_written_over_is_left_without_a_word, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    job.out = tmpfile();
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
-    CHECK_RC(job_write(&job, ctx, "one", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
+    job->out = tmpfile();
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    CHECK_RC(job_write(job, ctx, "one", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
              &err);
-    CHECK_RC(job_write(&job, ctx, "two", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
+    CHECK_RC(job_write(job, ctx, "two", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
              &err);
-    job_end(&job, ctx);
-    CHECK_ENTRY(1, -1, 0);
-    CHECK_ENTRY(2, 1, 1);
-    CHECK_INT(job_said(&job, "not flushed any more"), 0);
-    fclose(job.out);
-    job.out = NULL;
-    job_check_prefix(&job, nodes, "two", 1);
-    job_free(&job);
+    job_end(job, ctx);
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    CHECK_INT(job_said(job, "not flushed any more"), 0);
+    fclose(job->out);
+    job->out = NULL;
+    job_check_prefix(job, nodes, "two", 1);
 }
 
 /* The user who dropped it from the index has seen it there. */
-MPI_CASE(what_was_dropped_is_not_flushed_again)
+JOB_CASE(what_was_dropped_is_not_flushed_again, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
     CHECK_RC(scr_drop_all(ctx, "one", &err), SCR_OK, &err);
-    job_end(&job, ctx);
-    CHECK_ENTRY(1, -1, 0);
-    job_free(&job);
+    job_end(job, ctx);
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
 }
 
 int main(int argc, char **argv)

@@ -254,20 +254,17 @@ MPI_CASE(the_end)
 }
 
 /* A setting that looks unset would be that of another run. */
-MPI_CASE(settings_are_read_without_memory)
+JOB_CASE(settings_are_read_without_memory, 4)
 {
-    struct job job;
     struct scr_params prm;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, NODES, "SCR_COPY_TYPE=PARTNER", NULL);
-    job_arm(&job, -1, JOB_ALLOCATION, 0, 0, TEST_FOREVER);
+    struct scr_ctx *ctx = job_start(job, NODES, "SCR_COPY_TYPE=PARTNER", NULL);
+    job_arm(job, -1, JOB_ALLOCATION, 0, 0, TEST_FOREVER);
     int rc = scr_cfg_params(ctx->cfg, &prm, &err);
-    job_disarm(&job);
+    job_disarm(job);
     CHECK_RC(rc, SCR_OK, &err);
     CHECK(prm.copy_type != NULL && strcmp(prm.copy_type, "PARTNER") == 0);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 int main(int argc, char **argv)

@@ -68,474 +68,411 @@ static void fail_entry(struct job *job, int id)
 
 /* --- SCR_CURRENT --- */
 
-MPI_CASE(the_checkpoint_asked_for_wins_over_newer_ones_in_cache)
+JOB_CASE(the_checkpoint_asked_for_wins_over_newer_ones_in_cache, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
-    write_some(&job, ctx, 3);
-    job_block_flush(&job, 4, 1);
-    CHECK(job_write(&job, ctx, "out", 4, 2, &err) != SCR_OK);
-    job_block_flush(&job, 4, 0);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_CURRENT=b", NULL);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    write_some(job, ctx, 3);
+    job_block_flush(job, 4, 1);
+    CHECK(job_write(job, ctx, "out", 4, 2, &err) != SCR_OK);
+    job_block_flush(job, 4, 0);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=5", "SCR_CURRENT=b", NULL);
     CHECK(!scr_cache_has(ctx, 3));
-    CHECK_ENTRY(4, 1, 0); /* output is flushed before it goes */
+    CHECK_ENTRY(job, 4, COMPLETE, NOT_CURRENT); /* output is flushed before it goes */
     CHECK(!scr_cache_has(ctx, 4));
     CHECK_INT(ctx->ckpt_id, 2);
     CHECK_INT(ctx->last_id, 4);
-    job_check_restart(&job, ctx, "b", 2);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "b", 2);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(the_checkpoint_asked_for_is_fetched_if_the_cache_has_it_not)
+JOB_CASE(the_checkpoint_asked_for_is_fetched_if_the_cache_has_it_not, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_CACHE_SIZE=1", "SCR_FLUSH=1", NULL);
-    write_some(&job, ctx, 3);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", "SCR_CURRENT=a",
+        job_start(job, nodes, "SCR_CACHE_SIZE=1", "SCR_FLUSH=1", NULL);
+    write_some(job, ctx, 3);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=1", "SCR_CURRENT=a",
                     "SCR_DROP_AFTER_CURRENT=1", NULL);
-    CHECK_ENTRY(1, 1, 1);
-    CHECK_ENTRY(2, -1, 0);
-    CHECK_ENTRY(3, -1, 0);
-    job_check_restart(&job, ctx, "a", 1);
-    job_checkpoint(&job, ctx, "d", 4);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
+    CHECK_ENTRY(job, 2, ABSENT, NOT_CURRENT);
+    CHECK_ENTRY(job, 3, ABSENT, NOT_CURRENT);
+    job_check_restart(job, ctx, "a", 1);
+    job_checkpoint(job, ctx, "d", 4);
     CHECK_INT(ctx->last_id, 4); /* dropped ids are not used again */
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(an_unknown_name_asked_for_is_reported_and_the_newest_is_taken)
+JOB_CASE(an_unknown_name_asked_for_is_reported_and_the_newest_is_taken, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
-    write_some(&job, ctx, 2);
-    CHECK_RC(job_write(&job, ctx, "out", 3, 2, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    write_some(job, ctx, 2);
+    CHECK_RC(job_write(job, ctx, "out", 3, 2, &err), SCR_OK, &err);
+    job_kill(job, ctx);
     const char *const wrong[] = { "SCR_CURRENT=nobody", "SCR_CURRENT=out" };
     for (int i = 0; i < 2; i++) {
-        job.out = tmpfile();
-        ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", wrong[i], NULL);
-        CHECK(job_said(&job, i ? "out is no complete" : "nobody") > 0);
-        job_check_restart(&job, ctx, "b", 2);
-        job_kill(&job, ctx);
-        fclose(job.out);
-        job.out = NULL;
+        job->out = tmpfile();
+        ctx = job_start(job, nodes, "SCR_CACHE_SIZE=5", wrong[i], NULL);
+        CHECK(job_said(job, i ? "out is no complete" : "nobody") > 0);
+        job_check_restart(job, ctx, "b", 2);
+        job_kill(job, ctx);
+        fclose(job->out);
+        job->out = NULL;
     }
-    job_free(&job);
 }
 
-MPI_CASE(a_damaged_one_asked_for_costs_nothing_and_an_older_one_is_taken)
+JOB_CASE(a_damaged_one_asked_for_costs_nothing_and_an_older_one_is_taken, 4)
 {
-    struct job job;
     int failed = 0;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    write_some(&job, ctx, 3);
-    job_kill(&job, ctx);
-    job_lose_dataset(&job, 2);
-    flip_on_prefix(&job, 2);
-    ctx = job_start(&job, nodes, "SCR_CURRENT=b", NULL);
-    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    write_some(job, ctx, 3);
+    job_kill(job, ctx);
+    job_lose_dataset(job, 2);
+    flip_on_prefix(job, 2);
+    ctx = job_start(job, nodes, "SCR_CURRENT=b", NULL);
+    CHECK_INT(job_entry(job, 2, NULL, &failed), 1);
     CHECK_INT(failed, 1);
     CHECK(scr_cache_is_ready(ctx, 3));
-    job_check_restart(&job, ctx, "a", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "a", 1);
+    job_kill(job, ctx);
 }
 
 /* But not because of missing room: the user has chosen. */
-MPI_CASE(one_asked_for_that_has_no_room_is_an_error)
+JOB_CASE(one_asked_for_that_has_no_room_is_an_error, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     const char *const settings[] = { "SCR_CURRENT=b", NULL };
-    job_new(t, &job, 4);
     pfs_reset();
-    job.sys = &pfs_sys;
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    write_some(&job, ctx, 3);
-    job_kill(&job, ctx);
-    lose_cache(&job);
+    job->sys = &pfs_sys;
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    write_some(job, ctx, 3);
+    job_kill(job, ctx);
+    lose_cache(job);
     pfs_control.write_error = ENOSPC;
-    CHECK_RC(job_try_start(&job, &ctx, &err, nodes, settings), SCR_E_FULL, &err);
+    CHECK_RC(job_try_start(job, &ctx, &err, nodes, settings), SCR_E_FULL, &err);
     CHECK(strstr(err.text, "SCR_CURRENT: b cannot be loaded: ") != NULL);
     CHECK(strstr(err.text, "no older checkpoint is used instead") != NULL);
-    job_kill(&job, ctx);
+    job_kill(job, ctx);
     pfs_reset();
-    ctx = job_start(&job, nodes, "SCR_CURRENT=b", NULL);
-    job_check_restart(&job, ctx, "b", 2);
-    job_kill(&job, ctx);
-    job_free(&job);
+    ctx = job_start(job, nodes, "SCR_CURRENT=b", NULL);
+    job_check_restart(job, ctx, "b", 2);
+    job_kill(job, ctx);
 }
 
 /* --- SCR_Current --- */
 
-MPI_CASE(programs_that_restart_on_their_own_count_on_from_what_they_name)
+JOB_CASE(programs_that_restart_on_their_own_count_on_from_what_they_name, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    write_some(&job, ctx, 3);
-    job_kill(&job, ctx);
-    lose_cache(&job);
-    ctx = job_start(&job, nodes, "SCR_FETCH=0", "SCR_FLUSH=3", NULL);
-    CHECK_INT(job_offered(&job, ctx), 0);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    write_some(job, ctx, 3);
+    job_kill(job, ctx);
+    lose_cache(job);
+    ctx = job_start(job, nodes, "SCR_FETCH=0", "SCR_FLUSH=3", NULL);
+    CHECK_INT(job_offered(job, ctx), 0);
     CHECK_RC(scr_current_all(ctx, "b", &err), SCR_OK, &err);
-    CHECK_INT(job_offered(&job, ctx), 0);
-    CHECK_ENTRY(2, 1, 1);
-    job_checkpoint(&job, ctx, "d", 4); /* the third in the count: flushed */
-    CHECK_ENTRY(4, 1, 1);
-    job_checkpoint(&job, ctx, "e", 5);
-    CHECK_ENTRY(5, -1, 0);
+    CHECK_INT(job_offered(job, ctx), 0);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    job_checkpoint(job, ctx, "d", 4); /* the third in the count: flushed */
+    CHECK_ENTRY(job, 4, COMPLETE, CURRENT);
+    job_checkpoint(job, ctx, "e", 5);
+    CHECK_ENTRY(job, 5, ABSENT, NOT_CURRENT);
     CHECK_RC(scr_current_all(ctx, "nobody", &err), SCR_OK, &err);
     CHECK_INT(ctx->ckpt_id, 4);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(an_output_that_cannot_be_flushed_does_not_keep_newer_checkpoints)
+JOB_CASE(an_output_that_cannot_be_flushed_does_not_keep_newer_checkpoints, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
-    write_some(&job, ctx, 1);
-    job_block_flush(&job, 2, 1);
-    CHECK(job_write(&job, ctx, "out", 2, 2, &err) != SCR_OK);
-    job_checkpoint(&job, ctx, "c", 3);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    write_some(job, ctx, 1);
+    job_block_flush(job, 2, 1);
+    CHECK(job_write(job, ctx, "out", 2, 2, &err) != SCR_OK);
+    job_checkpoint(job, ctx, "c", 3);
     struct scr_err why = SCR_ERR_INIT;
     CHECK(scr_current_all(ctx, "a", &why) != SCR_OK);
     CHECK(scr_cache_is_ready(ctx, 2)); /* kept, to be tried again (P7) */
     CHECK(!scr_cache_has(ctx, 3));
-    job_check_restart(&job, ctx, "a", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "a", 1);
+    job_kill(job, ctx);
 }
 
 /* --- falling back --- */
 
-MPI_CASE(the_copy_on_the_prefix_is_read_before_an_older_one)
+JOB_CASE(the_copy_on_the_prefix_is_read_before_an_older_one, 4)
 {
-    struct job job;
     int failed = 0;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=2", NULL);
-    write_some(&job, ctx, 2);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
-    refuse(&job, ctx, 2); /* from cache */
-    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+        job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=2", NULL);
+    write_some(job, ctx, 2);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    refuse(job, ctx, 2); /* from cache */
+    CHECK_INT(job_entry(job, 2, NULL, &failed), 1);
     CHECK_INT(failed, 0);
-    job_check_restart(&job, ctx, "b", 2); /* from the prefix */
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "b", 2); /* from the prefix */
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_program_that_refuses_everything_comes_to_the_end)
+JOB_CASE(a_program_that_refuses_everything_comes_to_the_end, 4)
 {
-    struct job job;
     int failed = 0;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=2", NULL);
-    write_some(&job, ctx, 5); /* b and d are on the prefix too */
-    job_kill(&job, ctx);
-    job_lose_dataset(&job, 4);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
-    refuse(&job, ctx, 5); /* only in cache */
-    refuse(&job, ctx, 4); /* only on the prefix, between cached ones */
-    CHECK_INT(job_entry(&job, 4, NULL, &failed), 1);
+        job_start(job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=2", NULL);
+    write_some(job, ctx, 5); /* b and d are on the prefix too */
+    job_kill(job, ctx);
+    job_lose_dataset(job, 4);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    refuse(job, ctx, 5); /* only in cache */
+    refuse(job, ctx, 4); /* only on the prefix, between cached ones */
+    CHECK_INT(job_entry(job, 4, NULL, &failed), 1);
     CHECK_INT(failed, 1);
-    refuse(&job, ctx, 3);
-    refuse(&job, ctx, 2); /* in cache */
-    refuse(&job, ctx, 2); /* on the prefix */
-    refuse(&job, ctx, 1);
-    CHECK_INT(job_offered(&job, ctx), 0);
-    job_checkpoint(&job, ctx, "f", 6); /* from the beginning */
+    refuse(job, ctx, 3);
+    refuse(job, ctx, 2); /* in cache */
+    refuse(job, ctx, 2); /* on the prefix */
+    refuse(job, ctx, 1);
+    CHECK_INT(job_offered(job, ctx), 0);
+    job_checkpoint(job, ctx, "f", 6); /* from the beginning */
     CHECK_INT(ctx->last_id, 6);
-    job_check_restart(&job, ctx, "f", 6);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
-    job_check_restart(&job, ctx, "f", 6);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "f", 6);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    job_check_restart(job, ctx, "f", 6);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_bad_copy_on_the_prefix_ends_with_the_older_one)
+JOB_CASE(a_bad_copy_on_the_prefix_ends_with_the_older_one, 4)
 {
-    struct job job;
     int failed = 0;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=2", NULL);
-    write_some(&job, ctx, 2);
-    flip_on_prefix(&job, 2);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
-    refuse(&job, ctx, 2);
-    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+        job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=2", NULL);
+    write_some(job, ctx, 2);
+    flip_on_prefix(job, 2);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    refuse(job, ctx, 2);
+    CHECK_INT(job_entry(job, 2, NULL, &failed), 1);
     CHECK_INT(failed, 1);
-    job_check_restart(&job, ctx, "a", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "a", 1);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(without_fetch_the_prefix_is_not_read)
+JOB_CASE(without_fetch_the_prefix_is_not_read, 4)
 {
-    struct job job;
     int failed = 1;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
-    write_some(&job, ctx, 2);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FETCH=0", NULL);
-    refuse(&job, ctx, 2);
-    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+        job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
+    write_some(job, ctx, 2);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_FETCH=0", NULL);
+    refuse(job, ctx, 2);
+    CHECK_INT(job_entry(job, 2, NULL, &failed), 1);
     CHECK_INT(failed, 0);
-    job_check_restart(&job, ctx, "a", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "a", 1);
+    job_kill(job, ctx);
 }
 
 /* --- in the same run --- */
 
-MPI_CASE(output_between_have_and_start_takes_nothing_away)
+JOB_CASE(output_between_have_and_start_takes_nothing_away, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char name[SCR_MAX_NAME] = "";
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
-    write_some(&job, ctx, 1);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
-    CHECK_INT(job_offered(&job, ctx), 1);
-    CHECK_RC(job_write(&job, ctx, "out", 2, 2, &err), SCR_OK, &err);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    write_some(job, ctx, 1);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    CHECK_INT(job_offered(job, ctx), 1);
+    CHECK_RC(job_write(job, ctx, "out", 2, 2, &err), SCR_OK, &err);
     CHECK_RC(scr_start_restart_all(ctx, name, &err), SCR_OK, &err);
     CHECK(strcmp(name, "a") == 0);
-    CHECK(job_read_ok(&job, ctx, 1));
+    CHECK(job_read_ok(job, ctx, 1));
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_checkpoint_between_have_and_start_leaves_what_was_promised)
+JOB_CASE(a_checkpoint_between_have_and_start_leaves_what_was_promised, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char name[SCR_MAX_NAME] = "";
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=2", NULL);
-    write_some(&job, ctx, 1);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=2", NULL);
-    CHECK_INT(job_offered(&job, ctx), 1);
-    job_checkpoint(&job, ctx, "b", 2);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=2", NULL);
+    write_some(job, ctx, 1);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=2", NULL);
+    CHECK_INT(job_offered(job, ctx), 1);
+    job_checkpoint(job, ctx, "b", 2);
     CHECK_RC(scr_start_restart_all(ctx, name, &err), SCR_OK, &err);
     CHECK(strcmp(name, "a") == 0);
-    CHECK(job_read_ok(&job, ctx, 1));
+    CHECK(job_read_ok(job, ctx, 1));
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
+    job_kill(job, ctx);
     /* Where it had to make room for the new one, there is nothing to start. */
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
-    job_checkpoint(&job, ctx, "c", 3);
-    job_checkpoint(&job, ctx, "d", 4);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    job_checkpoint(job, ctx, "c", 3);
+    job_checkpoint(job, ctx, "d", 4);
     CHECK_RC(scr_start_restart_all(ctx, name, &err), SCR_E_STATE, &err);
-    job_check_restart(&job, ctx, "d", 4);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "d", 4);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_run_may_go_back_as_often_as_it_likes)
+JOB_CASE(a_run_may_go_back_as_often_as_it_likes, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=2", NULL);
-    CHECK_INT(job_offered(&job, ctx), 0);
-    write_some(&job, ctx, 2);
-    job_check_restart(&job, ctx, "b", 2);
-    job_check_restart(&job, ctx, "b", 2);
-    refuse(&job, ctx, 2);
-    job_check_restart(&job, ctx, "a", 1);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=2", NULL);
+    CHECK_INT(job_offered(job, ctx), 0);
+    write_some(job, ctx, 2);
+    job_check_restart(job, ctx, "b", 2);
+    job_check_restart(job, ctx, "b", 2);
+    refuse(job, ctx, 2);
+    job_check_restart(job, ctx, "a", 1);
     CHECK_INT(ctx->ckpt_id, 1);
-    job_checkpoint(&job, ctx, "c", 3);
-    CHECK_RC(job_write(&job, ctx, "d", 4, 1, &err), SCR_OK, &err);
-    job_check_restart(&job, ctx, "d", 4);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_checkpoint(job, ctx, "c", 3);
+    CHECK_RC(job_write(job, ctx, "d", 4, 1, &err), SCR_OK, &err);
+    job_check_restart(job, ctx, "d", 4);
+    job_kill(job, ctx);
 }
 
 /* --- parameters --- */
 
-MPI_CASE(flush_on_restart_flushes_the_checkpoint_of_the_restart)
+JOB_CASE(flush_on_restart_flushes_the_checkpoint_of_the_restart, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
-    write_some(&job, ctx, 3);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH_ON_RESTART=1",
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    write_some(job, ctx, 3);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH_ON_RESTART=1",
                     "SCR_CURRENT=b", NULL);
-    CHECK_ENTRY(2, 1, 1);
-    CHECK_ENTRY(3, -1, 0); /* dropped, and not flushed for that */
-    CHECK_ENTRY(1, -1, 0);
-    job_check_restart(&job, ctx, "b", 2);
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    CHECK_ENTRY(job, 3, ABSENT, NOT_CURRENT); /* dropped, and not flushed for that */
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
+    job_check_restart(job, ctx, "b", 2);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_global_restart_reads_from_the_prefix)
+JOB_CASE(a_global_restart_reads_from_the_prefix, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char file[900], path[SCR_MAX_NAME] = "";
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
-    write_some(&job, ctx, 3);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_GLOBAL_RESTART=1", NULL);
-    CHECK_ENTRY(3, 1, 1);
-    CHECK_ENTRY(2, -1, 0);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    write_some(job, ctx, 3);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_GLOBAL_RESTART=1", NULL);
+    CHECK_ENTRY(job, 3, COMPLETE, CURRENT);
+    CHECK_ENTRY(job, 2, ABSENT, NOT_CURRENT);
     CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
-    snprintf(file, sizeof file, "%s/step.3/file0.%d", job.prefix, job.rank);
+    snprintf(file, sizeof file, "%s/step.3/file0.%d", job->prefix, job->rank);
     CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
-    CHECK(strncmp(path, job.prefix, strlen(job.prefix)) == 0);
-    CHECK(job_read_ok(&job, ctx, 3));
+    CHECK(strncmp(path, job->prefix, strlen(job->prefix)) == 0);
+    CHECK(job_read_ok(job, ctx, 3));
     CHECK_RC(scr_complete_restart_all(ctx, 0, &err), SCR_E_INVALID, &err);
-    CHECK_INT(job_offered(&job, ctx), 2);
-    CHECK_ENTRY(2, 1, 1);
-    refuse(&job, ctx, 2);
-    refuse(&job, ctx, 1);
-    CHECK_INT(job_offered(&job, ctx), 0);
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_INT(job_offered(job, ctx), 2);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    refuse(job, ctx, 2);
+    refuse(job, ctx, 1);
+    CHECK_INT(job_offered(job, ctx), 0);
+    job_kill(job, ctx);
 }
 
 /* The checkpoint refused there is still in cache, where it was not read. */
-MPI_CASE(a_global_restart_keeps_the_cached_copy_of_what_is_refused)
+JOB_CASE(a_global_restart_keeps_the_cached_copy_of_what_is_refused, 4)
 {
-    struct job job;
     int failed = 0;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
-    write_some(&job, ctx, 2);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_GLOBAL_RESTART=1", NULL);
-    refuse(&job, ctx, 2);
-    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    write_some(job, ctx, 2);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_GLOBAL_RESTART=1", NULL);
+    refuse(job, ctx, 2);
+    CHECK_INT(job_entry(job, 2, NULL, &failed), 1);
     CHECK_INT(failed, 1);
-    job_check_restart(&job, ctx, "a", 1);
-    job_check_restart(&job, ctx, "a", 1);
-    job_end(&job, ctx);
-    CHECK_ENTRY(2, 1, 0);
-    CHECK_ENTRY(1, 1, 1);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
-    job_check_restart(&job, ctx, "b", 2);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_check_restart(job, ctx, "a", 1);
+    job_check_restart(job, ctx, "a", 1);
+    job_end(job, ctx);
+    CHECK_ENTRY(job, 2, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    job_check_restart(job, ctx, "b", 2);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_global_restart_repairs_a_damaged_copy_from_cache)
+JOB_CASE(a_global_restart_repairs_a_damaged_copy_from_cache, 4)
 {
-    struct job job;
     int failed = 1;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
-    write_some(&job, ctx, 2);
-    job_kill(&job, ctx);
-    flip_on_prefix(&job, 2);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_GLOBAL_RESTART=1", NULL);
-    job_check_restart(&job, ctx, "b", 2);
-    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+        job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
+    write_some(job, ctx, 2);
+    job_kill(job, ctx);
+    flip_on_prefix(job, 2);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_GLOBAL_RESTART=1", NULL);
+    job_check_restart(job, ctx, "b", 2);
+    CHECK_INT(job_entry(job, 2, NULL, &failed), 1);
     CHECK_INT(failed, 0);
-    CHECK_ENTRY(2, 1, 1);
-    job_kill(&job, ctx);
-    lose_cache(&job);
-    ctx = job_start(&job, nodes, NULL);
-    job_check_restart(&job, ctx, "b", 2);
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    job_kill(job, ctx);
+    lose_cache(job);
+    ctx = job_start(job, nodes, NULL);
+    job_check_restart(job, ctx, "b", 2);
+    job_kill(job, ctx);
 }
 
 /* The flush file says of both that they are on the prefix (invariant P24). */
-MPI_CASE(one_is_flushed_again_if_the_index_calls_it_failed)
+JOB_CASE(one_is_flushed_again_if_the_index_calls_it_failed, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
-    write_some(&job, ctx, 2);
-    fail_entry(&job, 1);
+        job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
+    write_some(job, ctx, 2);
+    fail_entry(job, 1);
     CHECK(!scr_flush_is_done_all(ctx, 1));
     CHECK(scr_flush_is_done_all(ctx, 2));
-    fail_entry(&job, 2);
+    fail_entry(job, 2);
     CHECK(!scr_flush_is_done_all(ctx, 2));
     CHECK_RC(scr_flush_pending_all(ctx, 1, &err), SCR_OK, &err);
     CHECK(scr_flush_is_done_all(ctx, 2));
-    CHECK_ENTRY(2, 1, 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_global_restart_that_cannot_flush_warns_and_keeps_the_checkpoint)
+JOB_CASE(a_global_restart_that_cannot_flush_warns_and_keeps_the_checkpoint, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     const char *const settings[] = { "SCR_GLOBAL_RESTART=1", NULL };
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    write_some(&job, ctx, 1);
-    job_kill(&job, ctx);
-    job_block_flush(&job, 1, 1);
-    CHECK(job_try_start(&job, &ctx, &err, nodes, settings) != SCR_OK);
-    job_kill(&job, ctx);
-    job_block_flush(&job, 1, 0);
-    ctx = job_start(&job, nodes, "SCR_GLOBAL_RESTART=1", NULL);
-    job_check_restart(&job, ctx, "a", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    write_some(job, ctx, 1);
+    job_kill(job, ctx);
+    job_block_flush(job, 1, 1);
+    CHECK(job_try_start(job, &ctx, &err, nodes, settings) != SCR_OK);
+    job_kill(job, ctx);
+    job_block_flush(job, 1, 0);
+    ctx = job_start(job, nodes, "SCR_GLOBAL_RESTART=1", NULL);
+    job_check_restart(job, ctx, "a", 1);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_deleted_or_dropped_checkpoint_is_not_offered_any_more)
+JOB_CASE(a_deleted_or_dropped_checkpoint_is_not_offered_any_more, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=1", NULL);
-    write_some(&job, ctx, 3);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
-    CHECK_INT(job_offered(&job, ctx), 3);
+        job_start(job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=1", NULL);
+    write_some(job, ctx, 3);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    CHECK_INT(job_offered(job, ctx), 3);
     CHECK_RC(scr_delete_all(ctx, "c", &err), SCR_OK, &err);
-    CHECK(!job_has(&job, "step.3") && !job_has(&job, ".scr/scr.dataset.3"));
-    CHECK_INT(job_offered(&job, ctx), 2);
+    CHECK(!job_has(job, "step.3") && !job_has(job, ".scr/scr.dataset.3"));
+    CHECK_INT(job_offered(job, ctx), 2);
     CHECK_RC(scr_drop_all(ctx, "a", &err), SCR_OK, &err);
-    CHECK_ENTRY(1, -1, 0);
-    CHECK(job_has(&job, "step.1"));
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
+    CHECK(job_has(job, "step.1"));
     CHECK_RC(scr_delete_all(ctx, "nobody", &err), SCR_OK, &err);
     CHECK_RC(scr_drop_all(ctx, "nobody", &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    lose_cache(&job);
-    ctx = job_start(&job, nodes, NULL);
-    refuse(&job, ctx, 2);
-    CHECK_INT(job_offered(&job, ctx), 0); /* a was dropped */
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
+    lose_cache(job);
+    ctx = job_start(job, nodes, NULL);
+    refuse(job, ctx, 2);
+    CHECK_INT(job_offered(job, ctx), 0); /* a was dropped */
+    job_kill(job, ctx);
 }
 
 int main(int argc, char **argv)

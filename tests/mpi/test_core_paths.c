@@ -18,10 +18,10 @@ static const char *const plan_of_1 = ".scr/scr.dataset.1/outgoing.scr";
 enum { CKPT = 1, OUTPUT = 2, BOTH = 3 };
 
 /* Newer datasets have replaced all of its files: no record of it is left (P27). */
-#define CHECK_GONE(id)                                                                 \
+#define CHECK_GONE(job, id)                                                            \
     do {                                                                               \
-        CHECK_ENTRY(id, -1, 0);                                                        \
-        CHECK(!job_has(&job, ".scr/scr.dataset." #id));                                \
+        CHECK_ENTRY(job, id, ABSENT, NOT_CURRENT);                                     \
+        CHECK(!job_has(job, ".scr/scr.dataset." #id));                                 \
     } while (0)
 
 /* One file a rank, <prefix>/<dir>/f.<rank + shift>, with this text. */
@@ -79,48 +79,42 @@ static void block(struct job *job, const char *dir, int on)
 
 /* --- who is demoted --- */
 
-MPI_CASE(a_flush_demotes_those_whose_files_it_replaces_and_no_others)
+JOB_CASE(a_flush_demotes_those_whose_files_it_replaces_and_no_others, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    write_ok(&job, ctx, "x", CKPT, "A", "first");
-    write_ok(&job, ctx, "x", CKPT, "B", "second");
-    CHECK_ENTRY(1, 1, 0);
-    CHECK_ENTRY(2, 1, 1);
-    write_ok(&job, ctx, "x", CKPT, "A", "third");
-    CHECK_GONE(1);
-    CHECK_ENTRY(2, 1, 0);
-    CHECK_ENTRY(3, 1, 1);
-    CHECK(job_has(&job, ".scr/scr.dataset.2/summary.scr"));
-    job_kill(&job, ctx);
-    job_lose_node(&job, nodes);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(job, ctx, "x", CKPT, "A", "first");
+    write_ok(job, ctx, "x", CKPT, "B", "second");
+    CHECK_ENTRY(job, 1, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    write_ok(job, ctx, "x", CKPT, "A", "third");
+    CHECK_GONE(job, 1);
+    CHECK_ENTRY(job, 2, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 3, COMPLETE, CURRENT);
+    CHECK(job_has(job, ".scr/scr.dataset.2/summary.scr"));
+    job_kill(job, ctx);
+    job_lose_node(job, nodes);
     /* A run can restart from the remaining ones. */
-    ctx = job_start(&job, nodes, NULL);
-    CHECK_INT(job_offered(&job, ctx), 3);
+    ctx = job_start(job, nodes, NULL);
+    CHECK_INT(job_offered(job, ctx), 3);
     CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
     CHECK_RC(scr_complete_restart_all(ctx, 0, &err), SCR_E_INVALID, &err);
-    CHECK_INT(job_offered(&job, ctx), 2);
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_INT(job_offered(job, ctx), 2);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(neither_names_matter_nor_the_rank_of_a_file)
+JOB_CASE(neither_names_matter_nor_the_rank_of_a_file, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    write_ok(&job, ctx, "x", CKPT, "A", "first");
-    write_ok(&job, ctx, "out", OUTPUT, "B", "second");
-    CHECK_RC(write_at(&job, ctx, "y", CKPT, "A", 1, "third", &err), SCR_OK, &err);
-    CHECK_GONE(1);
-    CHECK_ENTRY(2, 1, 0);
-    CHECK_ENTRY(3, 1, 1);
-    CHECK(all_are(&job, "A", "third") && all_are(&job, "B", "second"));
-    job_kill(&job, ctx);
-    job_free(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(job, ctx, "x", CKPT, "A", "first");
+    write_ok(job, ctx, "out", OUTPUT, "B", "second");
+    CHECK_RC(write_at(job, ctx, "y", CKPT, "A", 1, "third", &err), SCR_OK, &err);
+    CHECK_GONE(job, 1);
+    CHECK_ENTRY(job, 2, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 3, COMPLETE, CURRENT);
+    CHECK(all_are(job, "A", "third") && all_are(job, "B", "second"));
+    job_kill(job, ctx);
 }
 
 /* No file has got its name: the files there are the older one's, and it is complete,
@@ -213,7 +207,7 @@ MPI_CASE(one_that_fails_later_does_not)
     pfs_control.write_error = job.rank == 1 ? ENOSPC : 0;
     write_ok(&job, ctx, "x", CKPT, "A", "second");
     CHECK(scr_async_wait_all(ctx, 0, &err) != SCR_OK);
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
     CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
     job_kill(&job, ctx);
     pfs_reset();
@@ -247,7 +241,7 @@ MPI_CASE(a_start_that_finds_nothing_else_takes_one_that_lacks_only_its_record)
     die_before_summary(t, &job);
     struct scr_ctx *ctx = job_start(&job, nodes, NULL);
     CHECK_INT(job_offered(&job, ctx), 1);
-    CHECK_ENTRY(1, 1, 1);
+    CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
     CHECK(job_has(&job, ".scr/scr.dataset.1/summary.scr"));
     job_kill(&job, ctx);
     fclose(job.out);
@@ -265,7 +259,7 @@ MPI_CASE(but_not_one_with_another_file)
     mpi_test_barrier(job.comm);
     struct scr_ctx *ctx = job_start(&job, nodes, NULL);
     CHECK_INT(job_offered(&job, ctx), 0);
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
     job_kill(&job, ctx);
     fclose(job.out);
     job_free(&job);
@@ -301,7 +295,7 @@ MPI_CASE(but_not_one_without_a_recorded_crc)
         forget_crcs(&job, all);
         struct scr_ctx *ctx = job_start(&job, nodes, NULL);
         CHECK_INT(job_offered(&job, ctx), 0);
-        CHECK_ENTRY(1, 0, 0);
+        CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
         CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
         CHECK(all_are(&job, "A", "first"));
         job_kill(&job, ctx);
@@ -340,7 +334,7 @@ MPI_CASE(but_not_one_whose_directories_cannot_be_synced)
         job.sys = fails ? &sys : &scr_sys_posix;
         struct scr_ctx *ctx = job_start(&job, nodes, NULL);
         CHECK_INT(job_offered(&job, ctx), fails ? 0 : 1);
-        CHECK_ENTRY(1, !fails, !fails);
+        CHECK_ENTRY(&job, 1, !fails, !fails);
         CHECK_INT(job_has(&job, ".scr/scr.dataset.1/summary.scr"), !fails);
         job_kill(&job, ctx);
     }
@@ -358,37 +352,34 @@ static int openat_but_b(int dirfd, const char *path, int flags, mode_t mode)
 
 /* Had the older one become complete, no start would find that no other checkpoint
  * exists. */
-MPI_CASE(a_transient_error_does_not_lead_to_an_older_one)
+JOB_CASE(a_transient_error_does_not_lead_to_an_older_one, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     struct scr_sys sys = scr_sys_posix;
-    job_new(t, &job, 4);
-    job.out = tmpfile();
+    job->out = tmpfile();
     pfs_reset();
-    job.sys = &pfs_sys;
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    job->sys = &pfs_sys;
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
     pfs_control.fail_path = "summary.scr";
-    CHECK_RC(write_at(&job, ctx, "x", CKPT, "A", 0, "first", &err), SCR_OK, &err);
-    CHECK_RC(write_at(&job, ctx, "y", CKPT, "B", 0, "second", &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    job_lose_node(&job, nodes);
+    CHECK_RC(write_at(job, ctx, "x", CKPT, "A", 0, "first", &err), SCR_OK, &err);
+    CHECK_RC(write_at(job, ctx, "y", CKPT, "B", 0, "second", &err), SCR_OK, &err);
+    job_kill(job, ctx);
+    job_lose_node(job, nodes);
     sys.openat = openat_but_b;
-    job.sys = &sys;
-    ctx = job_start(&job, nodes, NULL);
-    CHECK_INT(job_offered(&job, ctx), 0);
-    CHECK_ENTRY(1, 0, 0);
-    CHECK_ENTRY(2, 0, 0);
-    CHECK_INT(job_said(&job, "dataset 2 on the prefix is not used, and no older"), 1);
-    job_kill(&job, ctx);
-    job.sys = &scr_sys_posix;
-    ctx = job_start(&job, nodes, NULL);
-    CHECK_INT(job_offered(&job, ctx), 2);
-    CHECK_ENTRY(1, 0, 0);
-    CHECK_ENTRY(2, 1, 1);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    job->sys = &sys;
+    ctx = job_start(job, nodes, NULL);
+    CHECK_INT(job_offered(job, ctx), 0);
+    CHECK_ENTRY(job, 1, INCOMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 2, INCOMPLETE, NOT_CURRENT);
+    CHECK_INT(job_said(job, "dataset 2 on the prefix is not used, and no older"), 1);
+    job_kill(job, ctx);
+    job->sys = &scr_sys_posix;
+    ctx = job_start(job, nodes, NULL);
+    CHECK_INT(job_offered(job, ctx), 2);
+    CHECK_ENTRY(job, 1, INCOMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    job_kill(job, ctx);
+    fclose(job->out);
 }
 
 /* --- what another job completes while a flush is under way --- */
@@ -434,14 +425,14 @@ static void complete_beside(struct mpi_test *t, const char *how)
     job.sys = &sys;
     struct scr_ctx *ctx =
         job_start(&job, nodes, "SCR_FETCH=0", "SCR_FLUSH=1", how, NULL);
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
     other_job.prefix = job.rank == 0 ? job.prefix : NULL;
     other_job.id = 1;
     write_ok(&job, ctx, "y", CKPT, "A", "second");
     (void)scr_async_wait_all(ctx, 0, NULL);
     CHECK(other_job.prefix == NULL);
-    CHECK_GONE(1);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_GONE(&job, 1);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     CHECK(all_are(&job, "A", "second"));
     job_kill(&job, ctx);
     fclose(job.out);
@@ -481,8 +472,8 @@ static void complete_newer_beside(struct mpi_test *t, const char *how)
         CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_E_NEWER, &err);
     CHECK(!scr_async_has(ctx, 1));
     CHECK(!job_has(&job, plan_of_1));
-    CHECK_ENTRY(1, 0, 0);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     CHECK(all_are(&job, "A", "second"));
     ctx->env.sys = &scr_sys_posix;
     job_kill(&job, ctx);
@@ -498,137 +489,122 @@ MPI_CASE(what_becomes_complete_and_is_newer_is_not_replaced)
 
 /* --- never newer by older (P15) --- */
 
-MPI_CASE(an_output_that_failed_is_not_flushed_over_a_newer_dataset)
+JOB_CASE(an_output_that_failed_is_not_flushed_over_a_newer_dataset, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    block(&job, "A", 1);
-    CHECK(write_at(&job, ctx, "out", OUTPUT, "A", 0, "first", &err) != SCR_OK);
-    block(&job, "A", 0);
-    write_ok(&job, ctx, "x", CKPT, "A", "second");
-    job.out = tmpfile();
-    ctx->log.out = job.out;
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    block(job, "A", 1);
+    CHECK(write_at(job, ctx, "out", OUTPUT, "A", 0, "first", &err) != SCR_OK);
+    block(job, "A", 0);
+    write_ok(job, ctx, "x", CKPT, "A", "second");
+    job->out = tmpfile();
+    ctx->log.out = job->out;
     CHECK_RC(scr_finalize_all(ctx, &late), SCR_OK, &late);
-    CHECK_GONE(1);
-    CHECK_ENTRY(2, 1, 1);
-    CHECK(all_are(&job, "A", "second"));
+    CHECK_GONE(job, 1);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    CHECK(all_are(job, "A", "second"));
     CHECK(!scr_cache_has(ctx, 1));
-    CHECK(job_said(&job, "x (dataset 2) is newer") > 0);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    CHECK(job_said(job, "x (dataset 2) is newer") > 0);
+    job_kill(job, ctx);
+    fclose(job->out);
 }
 
-MPI_CASE(also_not_when_it_has_to_make_room)
+JOB_CASE(also_not_when_it_has_to_make_room, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=2", NULL);
-    block(&job, "A", 1);
-    CHECK(write_at(&job, ctx, "both", BOTH, "A", 0, "first", &err) != SCR_OK);
-    block(&job, "A", 0);
-    write_ok(&job, ctx, "x", CKPT, "A", "second");
-    write_ok(&job, ctx, "y", CKPT, "B", "third"); /* evicts the first */
+        job_start(job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=2", NULL);
+    block(job, "A", 1);
+    CHECK(write_at(job, ctx, "both", BOTH, "A", 0, "first", &err) != SCR_OK);
+    block(job, "A", 0);
+    write_ok(job, ctx, "x", CKPT, "A", "second");
+    write_ok(job, ctx, "y", CKPT, "B", "third"); /* evicts the first */
     CHECK(!scr_cache_has(ctx, 1));
-    CHECK_ENTRY(2, 1, 0);
-    CHECK(all_are(&job, "A", "second"));
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_ENTRY(job, 2, COMPLETE, NOT_CURRENT);
+    CHECK(all_are(job, "A", "second"));
+    job_kill(job, ctx);
 }
 
 /* The plan of the older one is left where it failed; the next start resumes it. */
-MPI_CASE(also_not_when_a_start_resumes_it)
+JOB_CASE(also_not_when_a_start_resumes_it, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
     pfs_reset();
-    job.sys = &pfs_sys;
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1",
+    job->sys = &pfs_sys;
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1",
                                     "SCR_CACHE_SIZE=3", NULL);
     pfs_control.write_error = ENOSPC;
-    CHECK_RC(write_at(&job, ctx, "out", OUTPUT, "A", 0, "first", &err), SCR_OK, &err);
+    CHECK_RC(write_at(job, ctx, "out", OUTPUT, "A", 0, "first", &err), SCR_OK, &err);
     CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
-    job_kill(&job, ctx);
+    job_kill(job, ctx);
     pfs_reset();
     char plan[] = ".scr/scr.dataset.1/outgoing.scr";
-    CHECK(job_has(&job, plan));
+    CHECK(job_has(job, plan));
     /* A run without what is in cache brings something newer there. */
-    job_save(&job);
-    job_lose_node(&job, nodes);
-    ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    write_ok(&job, ctx, "x", CKPT, "A", "second");
-    CHECK_ENTRY(2, 1, 1);
-    job_kill(&job, ctx);
+    job_save(job);
+    job_lose_node(job, nodes);
+    ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(job, ctx, "x", CKPT, "A", "second");
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    job_kill(job, ctx);
     char from[800], to[800];
-    snprintf(from, sizeof from, "%s.saved", job.cache);
-    snprintf(to, sizeof to, "%s", job.cache);
-    if (job.rank == 0) {
+    snprintf(from, sizeof from, "%s.saved", job->cache);
+    snprintf(to, sizeof to, "%s", job->cache);
+    if (job->rank == 0) {
         mpi_test_remove(to);
         CHECK(rename(from, to) == 0);
     }
-    mpi_test_barrier(job.comm);
+    mpi_test_barrier(job->comm);
     for (int async = 0; async < 2; async++) {
-        ctx = job_start(&job, nodes, async ? "SCR_FLUSH_ASYNC=1" : "SCR_FLUSH_ASYNC=0",
+        ctx = job_start(job, nodes, async ? "SCR_FLUSH_ASYNC=1" : "SCR_FLUSH_ASYNC=0",
                         NULL);
-        CHECK_GONE(1);
-        CHECK_ENTRY(2, 1, 1);
-        CHECK(all_are(&job, "A", "second"));
+        CHECK_GONE(job, 1);
+        CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+        CHECK(all_are(job, "A", "second"));
         CHECK(!scr_cache_has(ctx, 1));
-        CHECK(!job_has(&job, plan));
-        job_kill(&job, ctx);
+        CHECK(!job_has(job, plan));
+        job_kill(job, ctx);
     }
-    job_free(&job);
 }
 
 /* A good dataset replaces a failed one, also if it is older. */
-MPI_CASE(one_that_has_failed_is_written_over)
+JOB_CASE(one_that_has_failed_is_written_over, 4)
 {
-    struct job job;
     char path[900];
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_FLUSH=2", "SCR_CACHE_SIZE=2", NULL);
-    write_ok(&job, ctx, "x", CKPT, "A", "first");
-    write_ok(&job, ctx, "y", CKPT, "A", "second");
-    CHECK_ENTRY(2, 1, 1);
-    job_kill(&job, ctx);
-    job_lose_dataset(&job, 2);
-    snprintf(path, sizeof path, "%s/A/f.1", job.prefix);
-    if (job.rank == 0)
+        job_start(job, nodes, "SCR_FLUSH=2", "SCR_CACHE_SIZE=2", NULL);
+    write_ok(job, ctx, "x", CKPT, "A", "first");
+    write_ok(job, ctx, "y", CKPT, "A", "second");
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    job_kill(job, ctx);
+    job_lose_dataset(job, 2);
+    snprintf(path, sizeof path, "%s/A/f.1", job->prefix);
+    if (job->rank == 0)
         job_flip(path, 0);
-    mpi_test_barrier(job.comm);
-    ctx = job_start(&job, nodes, "SCR_GLOBAL_RESTART=1", NULL);
-    CHECK_INT(job_offered(&job, ctx), 1);
-    CHECK(all_are(&job, "A", "first"));
-    CHECK_ENTRY(1, 1, 1);
-    CHECK_ENTRY(2, 0, 0);
-    job_kill(&job, ctx);
-    job_free(&job);
+    mpi_test_barrier(job->comm);
+    ctx = job_start(job, nodes, "SCR_GLOBAL_RESTART=1", NULL);
+    CHECK_INT(job_offered(job, ctx), 1);
+    CHECK(all_are(job, "A", "first"));
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
+    CHECK_ENTRY(job, 2, INCOMPLETE, NOT_CURRENT);
+    job_kill(job, ctx);
 }
 
 /* The one in cache is older, and would be flushed over it. */
-MPI_CASE(a_global_restart_takes_what_is_newer_on_the_prefix)
+JOB_CASE(a_global_restart_takes_what_is_newer_on_the_prefix, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_FLUSH=2", "SCR_CACHE_SIZE=2", NULL);
-    write_ok(&job, ctx, "x", CKPT, "A", "first");
-    write_ok(&job, ctx, "y", CKPT, "A", "second");
-    job_kill(&job, ctx);
-    job_lose_dataset(&job, 2);
-    ctx = job_start(&job, nodes, "SCR_GLOBAL_RESTART=1", NULL);
-    CHECK_INT(job_offered(&job, ctx), 2);
-    CHECK_ENTRY(1, -1, 0);
-    CHECK_ENTRY(2, 1, 1);
-    CHECK(all_are(&job, "A", "second"));
-    job_kill(&job, ctx);
-    job_free(&job);
+        job_start(job, nodes, "SCR_FLUSH=2", "SCR_CACHE_SIZE=2", NULL);
+    write_ok(job, ctx, "x", CKPT, "A", "first");
+    write_ok(job, ctx, "y", CKPT, "A", "second");
+    job_kill(job, ctx);
+    job_lose_dataset(job, 2);
+    ctx = job_start(job, nodes, "SCR_GLOBAL_RESTART=1", NULL);
+    CHECK_INT(job_offered(job, ctx), 2);
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    CHECK(all_are(job, "A", "second"));
+    job_kill(job, ctx);
 }
 
 /* --- calls that fail while one is replaced --- */
@@ -694,7 +670,7 @@ static int fail_replacing(struct mpi_test *t, int victim, enum test_kind kind, l
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, "SCR_FLUSH_ON_RESTART=1", NULL);
     check_complete_ones(&job);
-    CHECK_ENTRY(3, 1, 1);
+    CHECK_ENTRY(&job, 3, COMPLETE, CURRENT);
     job_kill(&job, ctx);
     check_rebuilt_index(&job);
     if (!mpi_test_good(t) && job.rank == 0)
@@ -749,8 +725,8 @@ static int die_in_bypass(struct mpi_test *t, long n)
     check_complete_ones(&job);
     ctx = job_start(&job, nodes, "SCR_CACHE_BYPASS=1", NULL);
     write_ok(&job, ctx, "z", CKPT, "A", "third");
-    CHECK_GONE(1);
-    CHECK_ENTRY(2, 1, 0);
+    CHECK_GONE(&job, 1);
+    CHECK_ENTRY(&job, 2, COMPLETE, NOT_CURRENT);
     job_kill(&job, ctx);
     fclose(job.out);
     job_free(&job);
@@ -768,31 +744,28 @@ MPI_CASE(and_by_what_bypasses_the_cache)
 /* --- flushes under way --- */
 
 /* Rank 0's file of the first is rank 3's of the second. */
-MPI_CASE(a_flush_waits_for_the_same_path_of_another_rank)
+JOB_CASE(a_flush_waits_for_the_same_path_of_another_rank, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
     pfs_reset();
-    job.sys = &pfs_sys;
-    pfs_control.slow_us = job.rank == 0 ? 300000 : 0;
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1",
+    job->sys = &pfs_sys;
+    pfs_control.slow_us = job->rank == 0 ? 300000 : 0;
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1",
                                     "SCR_CACHE_SIZE=3", NULL);
-    write_ok(&job, ctx, "x", CKPT, "A", "the first");
-    CHECK_RC(write_at(&job, ctx, "y", CKPT, "A", 1, "second", &err), SCR_OK, &err);
+    write_ok(job, ctx, "x", CKPT, "A", "the first");
+    CHECK_RC(write_at(job, ctx, "y", CKPT, "A", 1, "second", &err), SCR_OK, &err);
     CHECK(!scr_async_has(ctx, 1));
     CHECK_RC(scr_async_wait_all(ctx, 2, &err), SCR_OK, &err);
-    CHECK(all_are(&job, "A", "second"));
-    CHECK_GONE(1);
-    CHECK_ENTRY(2, 1, 1);
-    pfs_control.hold = job.rank == 0;
-    write_ok(&job, ctx, "z", CKPT, "B", "third");
-    write_ok(&job, ctx, "w", CKPT, "C", "fourth"); /* others do not wait */
-    CHECK(job.rank != 0 || scr_async_has(ctx, 3));
+    CHECK(all_are(job, "A", "second"));
+    CHECK_GONE(job, 1);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    pfs_control.hold = job->rank == 0;
+    write_ok(job, ctx, "z", CKPT, "B", "third");
+    write_ok(job, ctx, "w", CKPT, "C", "fourth"); /* others do not wait */
+    CHECK(job->rank != 0 || scr_async_has(ctx, 3));
     pfs_control.hold = 0;
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 /* --- pending datasets of an earlier run --- */
@@ -881,9 +854,9 @@ static void write_over_pending(struct mpi_test *t, int written, const char *how)
     (void)scr_async_wait_all(ctx, 0, NULL);
     CHECK(!job_has(&job, plan_of_1));
     arrive_late(&job, stamp);
-    CHECK_GONE(1);
-    CHECK_ENTRY(2, 1, 0);
-    CHECK_ENTRY(3, 1, 1);
+    CHECK_GONE(&job, 1);
+    CHECK_ENTRY(&job, 2, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 3, COMPLETE, CURRENT);
     CHECK(all_are(&job, "A", "third") && all_are(&job, "B", "second"));
     job_kill(&job, ctx);
     fclose(job.out);
@@ -925,8 +898,8 @@ static void write_beside_damaged(struct mpi_test *t, int gone, const char *how)
     (void)scr_async_wait_all(ctx, 0, NULL);
     CHECK(!job_has(&job, plan_of_1));
     arrive_late(&job, stamp);
-    CHECK_ENTRY(1, 0, 0);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     CHECK(all_are(&job, "A", "second"));
     job_kill(&job, ctx);
     fclose(job.out);
@@ -970,15 +943,15 @@ static void drop_pending(struct mpi_test *t, int by_name)
     uint64_t stamp = leave_pending_as(&job, 0, 2, "y", "second");
     pfs_reset();
     ctx = job_start(&job, nodes, "SCR_DROP_AFTER_CURRENT=1", NULL);
-    CHECK_ENTRY(2, 0, 0);
+    CHECK_ENTRY(&job, 2, INCOMPLETE, NOT_CURRENT);
     if (by_name)
         CHECK_RC(scr_drop_all(ctx, "y", &err), SCR_OK, &err);
     else
         CHECK_RC(scr_current_all(ctx, "x", &err), SCR_OK, &err);
     put_file(&job, "A", "second");
     arrive_late_as(&job, 2, stamp);
-    CHECK_ENTRY(1, 1, 1);
-    CHECK_ENTRY(2, -1, 0);
+    CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
+    CHECK_ENTRY(&job, 2, ABSENT, NOT_CURRENT);
     CHECK(!job_has(&job, ".scr/scr.dataset.2/summary.scr"));
     job_kill(&job, ctx);
     fclose(job.out);
@@ -991,21 +964,18 @@ MPI_CASE(one_that_was_dropped_never_becomes_complete)
     drop_pending(t, 1);
 }
 
-MPI_CASE(a_pending_one_whose_paths_are_its_own_becomes_complete)
+JOB_CASE(a_pending_one_whose_paths_are_its_own_becomes_complete, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    job.out = fopen("/dev/null", "w");
-    uint64_t stamp = leave_pending(&job, 0);
+    job->out = fopen("/dev/null", "w");
+    uint64_t stamp = leave_pending(job, 0);
     pfs_reset();
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    write_ok(&job, ctx, "y", CKPT, "B", "second");
-    arrive_late(&job, stamp);
-    CHECK_ENTRY(1, 1, 0);
-    CHECK_ENTRY(2, 1, 1);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(job, ctx, "y", CKPT, "B", "second");
+    arrive_late(job, stamp);
+    CHECK_ENTRY(job, 1, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    job_kill(job, ctx);
+    fclose(job->out);
 }
 
 /* A deletion of what is pending, with all files there, dies as it removes a file. 1: it
@@ -1043,34 +1013,31 @@ MPI_CASE(a_pending_one_whose_deletion_died_does_not_become_complete)
 
 /* Of dataset 2 nothing is in place yet, but dataset 1, whose files it is to replace,
  * has lost its mark; a process far from this job is about to rename the first. */
-MPI_CASE(a_pending_one_replaces_nothing_of_what_a_start_makes_complete)
+JOB_CASE(a_pending_one_replaces_nothing_of_what_a_start_makes_complete, 4)
 {
-    struct job job;
     struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_prefix p = { 0 };
     struct scr_err err = SCR_ERR_INIT;
     struct scr_wanted far;
-    job_new(t, &job, 4);
-    job.out = fopen("/dev/null", "w");
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    write_ok(&job, ctx, "x", CKPT, "A", "first");
-    job_kill(&job, ctx);
-    uint64_t stamp = leave_pending_as(&job, 0, 2, "y", "second");
+    job->out = fopen("/dev/null", "w");
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(job, ctx, "x", CKPT, "A", "first");
+    job_kill(job, ctx);
+    uint64_t stamp = leave_pending_as(job, 0, 2, "y", "second");
     pfs_reset();
     scr_wanted_init(&far);
-    CHECK_RC(scr_prefix_open(&env, job.prefix, 0, &p, &err), SCR_OK, &err);
+    CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
     CHECK_RC(scr_wanted_check(&far, &env, &p, 2, stamp, &err), SCR_OK, &err);
-    CHECK_ENTRY(1, 0, 0);
-    ctx = job_start(&job, nodes, NULL);
-    CHECK_INT(job_offered(&job, ctx), 1);
-    CHECK_ENTRY(1, 1, 1);
+    CHECK_ENTRY(job, 1, INCOMPLETE, NOT_CURRENT);
+    ctx = job_start(job, nodes, NULL);
+    CHECK_INT(job_offered(job, ctx), 1);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
     CHECK_RC(scr_wanted_check(&far, &env, &p, 2, stamp, &err), SCR_E_MISSING, &err);
-    CHECK(!job_has(&job, ".scr/scr.dataset.2/outgoing.scr"));
+    CHECK(!job_has(job, ".scr/scr.dataset.2/outgoing.scr"));
     scr_wanted_fini(&far);
     scr_prefix_fini(&p);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    job_kill(job, ctx);
+    fclose(job->out);
 }
 
 /* --- a list that a newer version wrote --- */
@@ -1099,8 +1066,8 @@ static void write_beside_newer(struct mpi_test *t, const char *part, const char 
     write_ok(&job, ctx, "y", CKPT, "B", "second"); /* replaces nothing */
     (void)write_at(&job, ctx, "z", CKPT, "A", 0, "third", &err);
     (void)scr_async_wait_all(ctx, 0, NULL);
-    CHECK_ENTRY(1, 1, 0);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(&job, 1, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     CHECK(job_entry(&job, 3, NULL, NULL) != 1);
     CHECK(all_are(&job, "A", "first") && all_are(&job, "B", "second"));
     int bypasses = strstr(how, "BYPASS") != NULL;
@@ -1112,7 +1079,7 @@ static void write_beside_newer(struct mpi_test *t, const char *part, const char 
         scr_err_clear(&err);
         CHECK_RC(scr_flush_dataset_all(ctx, 3, &err), SCR_OK, &err);
     }
-    CHECK_GONE(1);
+    CHECK_GONE(&job, 1);
     CHECK(all_are(&job, "A", "third"));
     job_kill(&job, ctx);
     fclose(job.out);
@@ -1128,23 +1095,20 @@ MPI_CASE(nothing_is_replaced_that_a_newer_version_may_list)
 
 /* --- deletion --- */
 
-MPI_CASE(deletion_spares_the_paths_of_other_ranks_files)
+JOB_CASE(deletion_spares_the_paths_of_other_ranks_files, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=3", NULL);
-    write_ok(&job, ctx, "x", CKPT, "A", "first");
-    CHECK_RC(write_at(&job, ctx, "y", CKPT, "A", 2, "second", &err), SCR_OK, &err);
-    write_ok(&job, ctx, "z", CKPT, "B", "third");
+        job_start(job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=3", NULL);
+    write_ok(job, ctx, "x", CKPT, "A", "first");
+    CHECK_RC(write_at(job, ctx, "y", CKPT, "A", 2, "second", &err), SCR_OK, &err);
+    write_ok(job, ctx, "z", CKPT, "B", "third");
     CHECK_RC(scr_delete_all(ctx, "x", &err), SCR_OK, &err);
-    CHECK(all_are(&job, "A", "second") && all_are(&job, "B", "third"));
+    CHECK(all_are(job, "A", "second") && all_are(job, "B", "third"));
     CHECK_RC(scr_delete_all(ctx, "y", &err), SCR_OK, &err);
-    CHECK(!job_has(&job, "A") && all_are(&job, "B", "third"));
-    CHECK_ENTRY(3, 1, 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK(!job_has(job, "A") && all_are(job, "B", "third"));
+    CHECK_ENTRY(job, 3, COMPLETE, CURRENT);
+    job_kill(job, ctx);
 }
 
 /* Dataset 2, whose files are at the paths of dataset 1, is on its way, and 1 is deleted
@@ -1168,10 +1132,10 @@ MPI_CASE(deletion_spares_what_a_transfer_of_another_job_has_brought)
     pfs_reset();
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FETCH=0", NULL);
     CHECK_RC(scr_delete_all(ctx, "x", &err), SCR_OK, &err);
-    CHECK_ENTRY(1, -1, 0);
+    CHECK_ENTRY(&job, 1, ABSENT, NOT_CURRENT);
     CHECK(all_are(&job, "A", "second"));
     arrive_late_as(&job, 2, stamp);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     job_kill(&job, ctx);
     fclose(job.out);
     job_free(&job);
@@ -1206,7 +1170,7 @@ MPI_CASE(deletion_spares_what_a_flush_of_another_job_has_brought)
                                              &err),
                      SCR_OK, &err);
         mpi_test_barrier(job.comm);
-        CHECK_ENTRY(2, 0, 0);
+        CHECK_ENTRY(&job, 2, INCOMPLETE, NOT_CURRENT);
         CHECK_RC(scr_delete_all(ctx, marked ? "x" : "y", &err), SCR_OK, &err);
         CHECK(marked ? all_are(&job, "A", "second") : !job_has(&job, "A"));
     }

@@ -107,12 +107,12 @@ static void fail_with(struct mpi_test *t, const struct way *w, const struct fail
     snprintf(cause, sizeof cause, ": %s", strerror(f->error));
     cause[2] = (char)(cause[2] | 0x20); /* as SCR writes it */
     fail_one(t, &job, ctx, w, BOTH, cause);
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
     *f->kind = 0;
     job_checkpoint(&job, ctx, "two", 2);
     finish(&job, ctx);
-    CHECK_ENTRY(1, 1, 0);
-    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(&job, 1, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
@@ -144,7 +144,7 @@ MPI_CASE(a_slow_prefix_is_waited_for)
         CHECK_RC(scr_async_wait_all(ctx, 1, &err), SCR_OK, &err);
         CHECK(scr_now_mono() - begun > 0.3);
         pfs_control.slow_us = 0;
-        CHECK_ENTRY(1, 1, 1);
+        CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
         finish(&job, ctx);
         job_check_prefix(&job, nodes, "one", 1);
         job_free(&job);
@@ -173,7 +173,7 @@ MPI_CASE(a_prefix_that_is_gone_is_not_made_again)
         mpi_test_barrier(job.comm);
         job_checkpoint(&job, ctx, "two", 2);
         finish(&job, ctx);
-        CHECK_ENTRY(2, 1, 1);
+        CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
         job_check_prefix(&job, nodes, "two", 2);
         job_free(&job);
     }
@@ -223,8 +223,8 @@ static void lead_out(struct mpi_test *t, const struct way *w, const char *name)
     job_checkpoint(&job, ctx, "two", 2);
     finish(&job, ctx);
     if (w->is_async) /* of those that are waited for the next one makes up */
-        CHECK_ENTRY(1, 1, 0);
-    CHECK_ENTRY(2, 1, 1);
+        CHECK_ENTRY(&job, 1, COMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 2, COMPLETE, CURRENT);
     job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
@@ -249,7 +249,7 @@ MPI_CASE(links_to_the_prefix_and_in_it_are_followed)
         struct scr_ctx *ctx = start(&job, &ways[w]);
         job_checkpoint(&job, ctx, "one", 1);
         finish(&job, ctx);
-        CHECK_ENTRY(1, 1, 1);
+        CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
         CHECK_INT(count_at(&job, "prefix/real"), 4 * JOB_FILES);
         job_check_prefix(&job, nodes, "one", 1);
         job_free(&job);
@@ -276,7 +276,7 @@ MPI_CASE(files_behind_a_link_are_read_but_not_deleted)
     job.out = fopen(at, "w+");
     ctx = start(&job, &ways[0]);
     CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
-    CHECK_ENTRY(1, -1, 0);
+    CHECK_ENTRY(&job, 1, ABSENT, NOT_CURRENT);
     CHECK_INT(count_at(&job, "archive"), 4 * JOB_FILES);
     CHECK(job_has(&job, "step.1"));
     finish(&job, ctx);

@@ -71,178 +71,162 @@ static int all_are(struct job *job, const char *text)
     return all;
 }
 
-#define CHECK_COMPLETE(id, want) CHECK_INT(job_entry(&job, id, NULL, NULL), want)
+#define CHECK_COMPLETE(job, id, want) CHECK_INT(job_entry(job, id, NULL, NULL), want)
 
 /* Nothing but what is complete or listed. */
-#define CHECK_TIDY()                                                                   \
+#define CHECK_TIDY(job)                                                                \
     do {                                                                               \
-        CHECK(!job_has(&job, "A/" SCR_PART_DIR "2"));                                  \
-        CHECK(!job_has(&job, "A/" SCR_PART_DIR "3"));                                  \
-        CHECK_INT(job_count(&job, job.prefix, SCR_PART_DIR), 0);                       \
-        CHECK_INT(job_count(&job, job.prefix, "flushing.lock"), 0);                    \
-        CHECK_INT(job_count(&job, job.prefix, "/replacing.scr"), 0);                   \
+        CHECK(!job_has(job, "A/" SCR_PART_DIR "2"));                                   \
+        CHECK(!job_has(job, "A/" SCR_PART_DIR "3"));                                   \
+        CHECK_INT(job_count(job, (job)->prefix, SCR_PART_DIR), 0);                     \
+        CHECK_INT(job_count(job, (job)->prefix, "flushing.lock"), 0);                  \
+        CHECK_INT(job_count(job, (job)->prefix, "/replacing.scr"), 0);                 \
     } while (0)
 
 /* --- it succeeds, it fails, it dies --- */
 
-MPI_CASE(the_older_one_is_complete_until_the_new_one_is)
+JOB_CASE(the_older_one_is_complete_until_the_new_one_is, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char path[SCR_MAX_NAME] = "", want[900];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
-    put(&job, ctx, "first");
-    begin(&job, ctx, "second", path);
-    snprintf(want, sizeof want, "%s/A/" SCR_PART_DIR "2/file.%d", job.prefix, job.rank);
+    struct scr_ctx *ctx = job_start(job, nodes, bypass, NULL);
+    put(job, ctx, "first");
+    begin(job, ctx, "second", path);
+    snprintf(want, sizeof want, "%s/A/" SCR_PART_DIR "2/file.%d", job->prefix,
+             job->rank);
     CHECK(strcmp(path, want) == 0);
-    CHECK(all_are(&job, "first"));
-    CHECK_COMPLETE(1, 1);
-    CHECK_COMPLETE(2, 0);
+    CHECK(all_are(job, "first"));
+    CHECK_COMPLETE(job, 1, 1);
+    CHECK_COMPLETE(job, 2, 0);
     CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-    CHECK(all_are(&job, "second"));
-    CHECK_COMPLETE(1, -1);
-    CHECK_COMPLETE(2, 1);
-    CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
-    CHECK_TIDY();
-    put(&job, ctx, "third");
-    CHECK(all_are(&job, "third"));
-    CHECK_COMPLETE(3, 1);
-    CHECK_TIDY();
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK(all_are(job, "second"));
+    CHECK_COMPLETE(job, 1, -1);
+    CHECK_COMPLETE(job, 2, 1);
+    CHECK(!job_has(job, ".scr/scr.dataset.1/summary.scr"));
+    CHECK_TIDY(job);
+    put(job, ctx, "third");
+    CHECK(all_are(job, "third"));
+    CHECK_COMPLETE(job, 3, 1);
+    CHECK_TIDY(job);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_run_killed_while_it_writes_leaves_the_older_one_and_nothing_else)
+JOB_CASE(a_run_killed_while_it_writes_leaves_the_older_one_and_nothing_else, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char path[SCR_MAX_NAME] = "";
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
-    put(&job, ctx, "first");
+    struct scr_ctx *ctx = job_start(job, nodes, bypass, NULL);
+    put(job, ctx, "first");
     CHECK_RC(scr_start_output_all(ctx, "c", SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK_RC(route_mine(&job, ctx, path, &err), SCR_OK, &err);
-    if (job.rank % 2 == 0)
+    CHECK_RC(route_mine(job, ctx, path, &err), SCR_OK, &err);
+    if (job->rank % 2 == 0)
         CHECK(write_text(path, "sec"));
-    job_kill(&job, ctx);
-    CHECK(job_has(&job, "A/" SCR_PART_DIR "2/file.2"));
-    ctx = job_start(&job, nodes, bypass, "SCR_JOB_ID=next", NULL);
-    CHECK_TIDY();
-    CHECK_INT(job_offered(&job, ctx), 1);
-    CHECK(all_are(&job, "first"));
-    put(&job, ctx, "third");
-    CHECK_COMPLETE(3, 1);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
+    CHECK(job_has(job, "A/" SCR_PART_DIR "2/file.2"));
+    ctx = job_start(job, nodes, bypass, "SCR_JOB_ID=next", NULL);
+    CHECK_TIDY(job);
+    CHECK_INT(job_offered(job, ctx), 1);
+    CHECK(all_are(job, "first"));
+    put(job, ctx, "third");
+    CHECK_COMPLETE(job, 3, 1);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(one_that_the_application_calls_bad_costs_nothing)
+JOB_CASE(one_that_the_application_calls_bad_costs_nothing, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char path[SCR_MAX_NAME] = "";
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
-    put(&job, ctx, "first");
-    begin(&job, ctx, "second", path);
-    if (job.rank == 1) { /* a file that a library makes next to it */
+    struct scr_ctx *ctx = job_start(job, nodes, bypass, NULL);
+    put(job, ctx, "first");
+    begin(job, ctx, "second", path);
+    if (job->rank == 1) { /* a file that a library makes next to it */
         strncat(path, ".tmp", sizeof path - strlen(path) - 1);
         CHECK(write_text(path, "x"));
     }
-    CHECK_RC(scr_complete_output_all(ctx, job.rank != 3, &err), SCR_E_INVALID, &err);
-    CHECK_COMPLETE(1, 1);
-    CHECK(all_are(&job, "first"));
-    CHECK_TIDY();
-    put(&job, ctx, "third");
-    CHECK_TIDY();
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_RC(scr_complete_output_all(ctx, job->rank != 3, &err), SCR_E_INVALID, &err);
+    CHECK_COMPLETE(job, 1, 1);
+    CHECK(all_are(job, "first"));
+    CHECK_TIDY(job);
+    put(job, ctx, "third");
+    CHECK_TIDY(job);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_directory_that_takes_no_new_files_costs_nothing)
+JOB_CASE(a_directory_that_takes_no_new_files_costs_nothing, 4)
 {
     static const int errors[] = { EROFS, ENOSPC, EACCES };
-    struct job job;
     char path[SCR_MAX_NAME] = "";
-    job_new(t, &job, 4);
-    job.sys = &test_fault_sys;
-    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
-    put(&job, ctx, "first");
+    job->sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(job, nodes, bypass, NULL);
+    put(job, ctx, "first");
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
         CHECK_RC(scr_start_output_all(ctx, "c", SCR_IS_CKPT, &err), SCR_OK, &err);
-        job_arm(&job, 2, TEST_MKDIRAT, 0, errors[i], TEST_FOREVER);
-        if (job.rank == 2)
-            CHECK(route_mine(&job, ctx, path, &err) != SCR_OK);
-        CHECK(job_disarm(&job));
-        if (job.rank != 2) {
-            CHECK_RC(route_mine(&job, ctx, path, &err), SCR_OK, &err);
+        job_arm(job, 2, TEST_MKDIRAT, 0, errors[i], TEST_FOREVER);
+        if (job->rank == 2)
+            CHECK(route_mine(job, ctx, path, &err) != SCR_OK);
+        CHECK(job_disarm(job));
+        if (job->rank != 2) {
+            CHECK_RC(route_mine(job, ctx, path, &err), SCR_OK, &err);
             CHECK(write_text(path, "second"));
         }
         CHECK(scr_complete_output_all(ctx, 1, &late) != SCR_OK);
         CHECK_TEXT(&late, "the dataset lacks a file");
-        CHECK_COMPLETE(1, 1);
-        CHECK(all_are(&job, "first"));
-        CHECK_TIDY();
+        CHECK_COMPLETE(job, 1, 1);
+        CHECK(all_are(job, "first"));
+        CHECK_TIDY(job);
     }
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_file_next_to_another_is_no_file_of_a_dataset)
+JOB_CASE(a_file_next_to_another_is_no_file_of_a_dataset, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
     char path[SCR_MAX_NAME] = "", again[SCR_MAX_NAME];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
-    put(&job, ctx, "first");
-    begin(&job, ctx, "second", path);
+    struct scr_ctx *ctx = job_start(job, nodes, bypass, NULL);
+    put(job, ctx, "first");
+    begin(job, ctx, "second", path);
     CHECK_RC(scr_route(ctx, path, again, &err), SCR_E_OUTSIDE, &err);
     CHECK_TEXT(&err, "reserved for SCR");
     CHECK_RC(scr_complete_output_all(ctx, 1, &late), SCR_E_OUTSIDE, &late);
-    CHECK_TIDY();
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_TIDY(job);
+    job_kill(job, ctx);
 }
 
 /* --- files of all ranks --- */
 
-MPI_CASE(all_ranks_are_given_one_path_of_a_shared_file)
+JOB_CASE(all_ranks_are_given_one_path_of_a_shared_file, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char path[SCR_MAX_NAME] = "", first[SCR_MAX_NAME];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    struct scr_ctx *ctx = job_start(job, nodes, bypass, NULL);
     for (int i = 1; i <= 3; i++) {
         CHECK_RC(scr_start_output_all(ctx, "c", SCR_IS_CKPT, &err), SCR_OK, &err);
-        for (int r = 0; r < job.size; r++) { /* each finds what the last one has made */
-            if (r == job.rank) {
-                CHECK_RC(job_route(&job, ctx, "shared.1", path, &err), SCR_OK, &err);
+        for (int r = 0; r < job->size;
+             r++) { /* each finds what the last one has made */
+            if (r == job->rank) {
+                CHECK_RC(job_route(job, ctx, "shared.1", path, &err), SCR_OK, &err);
                 FILE *f = fopen(path, "a");
                 CHECK(f != NULL && fclose(f) == 0);
             }
-            mpi_test_barrier(job.comm);
+            mpi_test_barrier(job->comm);
         }
         memcpy(first, path, sizeof first);
-        MPI_Bcast(first, sizeof first, MPI_CHAR, 0, job.comm);
+        MPI_Bcast(first, sizeof first, MPI_CHAR, 0, job->comm);
         CHECK(strcmp(path, first) == 0);
         CHECK((strstr(path, SCR_PART_DIR) != NULL) == (i > 1));
-        CHECK(job_write_shared(&job, ctx, 1));
+        CHECK(job_write_shared(job, ctx, 1));
         CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-        CHECK_COMPLETE(i, 1);
+        CHECK_COMPLETE(job, i, 1);
         if (i > 1)
-            CHECK_COMPLETE(i - 1, -1);
-        CHECK_TIDY();
+            CHECK_COMPLETE(job, i - 1, -1);
+        CHECK_TIDY(job);
     }
-    CHECK_INT(job_offered(&job, ctx), 3);
+    CHECK_INT(job_offered(job, ctx), 3);
     CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
-    CHECK(job_shared_ok(&job, ctx, 1));
+    CHECK(job_shared_ok(job, ctx, 1));
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 /* --- the older one is deleted meanwhile --- */
@@ -275,43 +259,38 @@ static void delete_older(struct job *job, int id, const char *file)
     mpi_test_barrier(job->comm);
 }
 
-MPI_CASE(the_older_one_may_be_deleted_at_the_same_time)
+JOB_CASE(the_older_one_may_be_deleted_at_the_same_time, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char path[SCR_MAX_NAME] = "";
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
-    put(&job, ctx, "first");
-    begin(&job, ctx, "second", path);
-    delete_older(&job, 1, NULL);
+    struct scr_ctx *ctx = job_start(job, nodes, bypass, NULL);
+    put(job, ctx, "first");
+    begin(job, ctx, "second", path);
+    delete_older(job, 1, NULL);
     CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-    CHECK(all_are(&job, "second"));
-    CHECK_COMPLETE(1, -1);
-    CHECK_COMPLETE(2, 1);
-    CHECK_TIDY();
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK(all_are(job, "second"));
+    CHECK_COMPLETE(job, 1, -1);
+    CHECK_COMPLETE(job, 2, 1);
+    CHECK_TIDY(job);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_shared_file_at_two_paths_is_refused)
+JOB_CASE(a_shared_file_at_two_paths_is_refused, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
     char path[SCR_MAX_NAME] = "";
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    struct scr_ctx *ctx = job_start(job, nodes, bypass, NULL);
     for (int i = 1; i <= 2; i++) {
         CHECK_RC(scr_start_output_all(ctx, "c", SCR_IS_CKPT, &err), SCR_OK, &err);
-        if (i == 2 && job.rank != 2)
-            CHECK_RC(job_route(&job, ctx, "shared.1", path, &err), SCR_OK, &err);
+        if (i == 2 && job->rank != 2)
+            CHECK_RC(job_route(job, ctx, "shared.1", path, &err), SCR_OK, &err);
         if (i == 2)
-            delete_older(&job, 1, "shared.1");
-        if (i == 1 || job.rank == 2)
-            CHECK_RC(job_route(&job, ctx, "shared.1", path, &err), SCR_OK, &err);
+            delete_older(job, 1, "shared.1");
+        if (i == 1 || job->rank == 2)
+            CHECK_RC(job_route(job, ctx, "shared.1", path, &err), SCR_OK, &err);
         if (i == 2) { /* where ranks open it together none does */
             MPI_File f;
-            CHECK_RC(scr_check_open_all(ctx, job.comm, path, &late), SCR_E_MISMATCH,
+            CHECK_RC(scr_check_open_all(ctx, job->comm, path, &late), SCR_E_MISMATCH,
                      &late);
             scr_err_clear(&ctx->out.refused);
             scr_err_clear(&late);
@@ -319,15 +298,14 @@ MPI_CASE(a_shared_file_at_two_paths_is_refused)
                                 MPI_INFO_NULL, &f) == MPI_SUCCESS &&
                   MPI_File_close(&f) == MPI_SUCCESS);
         } else {
-            CHECK(job_write_shared(&job, ctx, 1));
+            CHECK(job_write_shared(job, ctx, 1));
             CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
         }
     }
     CHECK_RC(scr_complete_output_all(ctx, 1, &late), SCR_E_MISMATCH, &late);
     CHECK_TEXT(&late, "written to two paths");
-    CHECK_TIDY();
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK_TIDY(job);
+    job_kill(job, ctx);
 }
 
 /* --- system calls that fail --- */
@@ -340,14 +318,14 @@ static void check_start(struct job *of, int acknowledged)
     struct job job = *of;
     job.sys = NULL;
     struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
-    CHECK_TIDY();
+    CHECK_TIDY(&job);
     int offered = job_offered(&job, ctx);
     CHECK(offered == 2 || (offered == 1 && !acknowledged));
     CHECK(all_are(&job, offered == 2 ? "second" : "first"));
     CHECK_INT(job_entry(&job, 1, NULL, NULL) == 1, offered == 1);
     put(&job, ctx, "third");
     CHECK(all_are(&job, "third"));
-    CHECK_TIDY();
+    CHECK_TIDY(&job);
     job_kill(&job, ctx);
 }
 
@@ -373,7 +351,7 @@ static int fail_complete(struct mpi_test *t, int victim, int error, long n,
     if (victim >= 0 && n % 2) { /* or it continues */
         put(&job, ctx, "third");
         CHECK(all_are(&job, "third"));
-        CHECK_COMPLETE(3, 1);
+        CHECK_COMPLETE(&job, 3, 1);
         job_kill(&job, ctx);
     } else {
         job_kill(&job, ctx);

@@ -59,8 +59,8 @@ static int are_left(struct job *job, int n, const int *want)
     return same;
 }
 
-#define CHECK_LEFT(...)                                                                \
-    CHECK(are_left(&job, sizeof(int[]){ __VA_ARGS__ } / sizeof(int),                   \
+#define CHECK_LEFT(job, ...)                                                           \
+    CHECK(are_left(job, sizeof(int[]){ __VA_ARGS__ } / sizeof(int),                    \
                    (int[]){ __VA_ARGS__ }))
 
 /* --- one row --- */
@@ -79,8 +79,8 @@ static void write_many(struct mpi_test *t, int same_name, const char *how)
         write_ok(&job, ctx, name, CKPT, "A");
     }
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    CHECK_LEFT(MANY);
-    CHECK_ENTRY(MANY, 1, 1);
+    CHECK_LEFT(&job, MANY);
+    CHECK_ENTRY(&job, MANY, COMPLETE, CURRENT);
     job_kill(&job, ctx);
     /* No number is given twice, also when nothing is left in cache. */
     job_lose_node(&job, nodes);
@@ -88,7 +88,7 @@ static void write_many(struct mpi_test *t, int same_name, const char *how)
     CHECK_INT(job_offered(&job, ctx), MANY);
     write_ok(&job, ctx, "next", CKPT, "B");
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    CHECK_LEFT(MANY, MANY + 1);
+    CHECK_LEFT(&job, MANY, MANY + 1);
     job_kill(&job, ctx);
     job_free(&job);
 }
@@ -117,13 +117,13 @@ static void overlap(struct mpi_test *t, const char *how)
     write_ok(&job, ctx, "two", CKPT, "A");
     write_ok(&job, ctx, "three", CKPT, "C");
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    CHECK_LEFT(1, 2, 3);
-    CHECK_ENTRY(1, 0, 0);
-    CHECK_ENTRY(2, 1, 0);
+    CHECK_LEFT(&job, 1, 2, 3);
+    CHECK_ENTRY(&job, 1, INCOMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(&job, 2, COMPLETE, NOT_CURRENT);
     write_ok(&job, ctx, "four", CKPT, "B");
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    CHECK_LEFT(2, 3, 4);
-    CHECK_ENTRY(2, 1, 0);
+    CHECK_LEFT(&job, 2, 3, 4);
+    CHECK_ENTRY(&job, 2, COMPLETE, NOT_CURRENT);
     job_kill(&job, ctx);
     job_free(&job);
 }
@@ -137,26 +137,23 @@ MPI_CASE(a_dataset_with_its_own_file_keeps_its_row)
 
 /* --- flushes that failed --- */
 
-MPI_CASE(the_next_flush_removes_what_one_that_failed_had_demoted)
+JOB_CASE(the_next_flush_removes_what_one_that_failed_had_demoted, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    job.out = fopen("/dev/null", "w");
+    job->out = fopen("/dev/null", "w");
     pfs_reset();
-    job.sys = &pfs_sys;
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    write_ok(&job, ctx, "one", CKPT, "A");
+    job->sys = &pfs_sys;
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(job, ctx, "one", CKPT, "A");
     pfs_control.fail_path = "summary.scr";
-    (void)write_in(&job, ctx, "two", CKPT, "A", &err);
+    (void)write_in(job, ctx, "two", CKPT, "A", &err);
     pfs_reset();
-    CHECK_ENTRY(1, 0, 0);
-    CHECK_ENTRY(2, 0, 0);
-    write_ok(&job, ctx, "three", CKPT, "A");
-    CHECK_LEFT(3);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    CHECK_ENTRY(job, 1, INCOMPLETE, NOT_CURRENT);
+    CHECK_ENTRY(job, 2, INCOMPLETE, NOT_CURRENT);
+    write_ok(job, ctx, "three", CKPT, "A");
+    CHECK_LEFT(job, 3);
+    job_kill(job, ctx);
+    fclose(job->out);
 }
 
 /* The job dies at call n of a flush that replaces files, or the call fails on rank 0.
@@ -181,8 +178,8 @@ static int die_replacing(struct mpi_test *t, int victim, long n)
     ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ON_RESTART=1", NULL);
     CHECK_INT(job_offered(&job, ctx), 2);
     write_ok(&job, ctx, "three", CKPT, "A");
-    CHECK_LEFT(3);
-    CHECK_ENTRY(3, 1, 1);
+    CHECK_LEFT(&job, 3);
+    CHECK_ENTRY(&job, 3, COMPLETE, CURRENT);
     job_kill(&job, ctx);
     if (!mpi_test_good(t) && job.rank == 0)
         fprintf(stderr, "call %ld failed, rank %d\n", n, victim);
@@ -215,30 +212,27 @@ static int edit_failed(struct scr_index *index, void *arg, int *changed,
     return SCR_OK;
 }
 
-MPI_CASE(what_is_replaced_counts_as_flushed_until_what_replaced_it_is_no_good)
+JOB_CASE(what_is_replaced_counts_as_flushed_until_what_replaced_it_is_no_good, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    job.out = tmpfile();
+    job->out = tmpfile();
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=2", NULL);
-    write_ok(&job, ctx, "one", BOTH, "A");
-    write_ok(&job, ctx, "two", CKPT, "A");
-    CHECK_LEFT(2);
+        job_start(job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=2", NULL);
+    write_ok(job, ctx, "one", BOTH, "A");
+    write_ok(job, ctx, "two", CKPT, "A");
+    CHECK_LEFT(job, 2);
     CHECK(scr_flush_is_done_all(ctx, 1));
     /* A flush of it is refused, and adds no row. */
     CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_E_NEWER, &err);
-    CHECK_LEFT(2);
+    CHECK_LEFT(job, 2);
     CHECK_RC(scr_edit_index_all(ctx, edit_failed, NULL, &err), SCR_OK, &err);
     CHECK(!scr_flush_is_done_all(ctx, 1));
     scr_err_clear(&err);
     CHECK_RC(scr_flush_if_needed_all(ctx, 1, &err), SCR_OK, &err);
-    CHECK_ENTRY(1, 1, 1);
-    CHECK_ENTRY(2, 0, 0);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
+    CHECK_ENTRY(job, 2, INCOMPLETE, NOT_CURRENT);
+    job_kill(job, ctx);
+    fclose(job->out);
 }
 
 int main(int argc, char **argv)

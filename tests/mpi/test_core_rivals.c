@@ -49,33 +49,27 @@ MPI_CASE(a_stale_part_costs_no_more_than_an_empty_node)
 }
 
 /* The first run was on fewer nodes: its redundancy files have other members' names. */
-MPI_CASE(redundancy_files_of_one_name_are_not_mixed)
+JOB_CASE(redundancy_files_of_one_name_are_not_mixed, 4)
 {
     static const int stale[] = { 2, 0 };
-    struct job job;
-    job_new(t, &job, 4);
-    rivals_two_runs(&job, "SCR_COPY_TYPE=XOR", "n1,n2", stale, 0);
-    check_start(&job, "n2,n1,n3,n4", "two", 12);
-    CHECK_INT(job_count(&job, job.cache, "/aside."), 0);
-    job_free(&job);
+    rivals_two_runs(job, "SCR_COPY_TYPE=XOR", "n1,n2", stale, 0);
+    check_start(job, "n2,n1,n3,n4", "two", 12);
+    CHECK_INT(job_count(job, job->cache, "/aside."), 0);
 }
 
 /* Two of four parts of each exist. */
-MPI_CASE(where_none_can_be_rebuilt_nothing_is_touched)
+JOB_CASE(where_none_can_be_rebuilt_nothing_is_touched, 4)
 {
     static const int stale[] = { 2, 3, 0 };
-    struct job job;
-    job_new(t, &job, 4);
-    rivals_two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, SCR_IS_OUTPUT);
-    scr_hash *before = job_cached(&job, 2);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    scr_hash *after = job_cached(&job, 2);
-    CHECK(job_has_kept(&job, before, NULL, after));
-    job_check_restart(&job, ctx, "one", 11); /* from the prefix directory */
-    job_end(&job, ctx);
+    rivals_two_runs(job, "SCR_COPY_TYPE=XOR", nodes, stale, SCR_IS_OUTPUT);
+    scr_hash *before = job_cached(job, 2);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    scr_hash *after = job_cached(job, 2);
+    CHECK(job_has_kept(job, before, NULL, after));
+    job_check_restart(job, ctx, "one", 11); /* from the prefix directory */
+    job_end(job, ctx);
     scr_hash_delete(before);
     scr_hash_delete(after);
-    job_free(&job);
 }
 
 /* The damage of a file of the second run. */

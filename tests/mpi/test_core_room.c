@@ -300,26 +300,23 @@ MPI_CASE(the_redundancy_file_of_one_is_that_of_the_next_but_one)
 
 /* --- flushes --- */
 
-MPI_CASE(one_that_is_being_flushed_leaves_when_that_is_done)
+JOB_CASE(one_that_is_being_flushed_leaves_when_that_is_done, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
     pfs_reset();
-    job.sys = &pfs_sys;
+    job->sys = &pfs_sys;
     pfs_control.hold = 1;
     struct scr_ctx *ctx =
-        job_start(&job, nodes, AUTOMATIC, "SCR_FLUSH_ASYNC=1", "SCR_FLUSH=1", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_checkpoint(&job, ctx, "two", 2);
+        job_start(job, nodes, AUTOMATIC, "SCR_FLUSH_ASYNC=1", "SCR_FLUSH=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_checkpoint(job, ctx, "two", 2);
     CHECK(scr_cache_is_ready(ctx, 1));
     CHECK(scr_cache_is_ready(ctx, 2));
     pfs_control.hold = 0;
-    job_checkpoint(&job, ctx, "three", 3);
+    job_checkpoint(job, ctx, "three", 3);
     CHECK(!scr_cache_has(ctx, 1));
-    CHECK_ENTRY(1, 1, 0);
-    job_end(&job, ctx);
-    job_check_prefix(&job, nodes, "three", 3);
-    job_free(&job);
+    CHECK_ENTRY(job, 1, COMPLETE, NOT_CURRENT);
+    job_end(job, ctx);
+    job_check_prefix(job, nodes, "three", 3);
 }
 
 /* --- strong and weak ones --- */

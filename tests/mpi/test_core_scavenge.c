@@ -93,37 +93,31 @@ MPI_CASE(a_stale_part_is_not_saved_with_the_rest)
 }
 
 /* Three of four nodes have the older one: a start restores that, and so it is saved. */
-MPI_CASE(where_only_the_older_can_be_restored_it_is_saved)
+JOB_CASE(where_only_the_older_can_be_restored_it_is_saved, 4)
 {
     static const int stale[] = { 1, 2, 3, 0 };
-    struct job job;
-    job_new(t, &job, 4);
-    rivals_two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, 0);
-    rivals_forget(&job);
-    job_save(&job);
-    CHECK_INT(postrun(&job), 0);
-    check_next_job(t, &job, "three nodes are stale", "two", 2);
-    job_go_back(&job);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    job_check_restart(&job, ctx, "two", 2);
-    job_kill(&job, ctx);
-    job_free(&job);
+    rivals_two_runs(job, "SCR_COPY_TYPE=XOR", nodes, stale, 0);
+    rivals_forget(job);
+    job_save(job);
+    CHECK_INT(postrun(job), 0);
+    check_next_job(t, job, "three nodes are stale", "two", 2);
+    job_go_back(job);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    job_check_restart(job, ctx, "two", 2);
+    job_kill(job, ctx);
 }
 
 /* A command that names no dataset gets no mixture. */
-MPI_CASE(files_of_two_datasets_make_none)
+JOB_CASE(files_of_two_datasets_make_none, 4)
 {
     static const int stale[] = { 3, 0 };
-    struct job job;
     char *out;
-    job_new(t, &job, 4);
-    rivals_two_runs(&job, "SCR_COPY_TYPE=SINGLE", nodes, stale, 0);
-    CHECK_INT(tool(&job, &out, "copy", "--id", "2", NULL), 0);
+    rivals_two_runs(job, "SCR_COPY_TYPE=SINGLE", nodes, stale, 0);
+    CHECK_INT(tool(job, &out, "copy", "--id", "2", NULL), 0);
     free(out);
-    CHECK(tool(&job, &out, "index", "--build", "2", NULL) != 0);
+    CHECK(tool(job, &out, "index", "--build", "2", NULL) != 0);
     free(out);
-    check_next_job(t, &job, "copies of all nodes", NULL, 0);
-    job_free(&job);
+    check_next_job(t, job, "copies of all nodes", NULL, 0);
 }
 
 /* --- schemes and losses --- */
@@ -277,25 +271,22 @@ static void demote_half(struct mpi_test *t, struct job *job)
     mpi_test_barrier(job->comm);
 }
 
-MPI_CASE(a_demotion_that_died_is_finished_by_the_scavenge)
+JOB_CASE(a_demotion_that_died_is_finished_by_the_scavenge, 4)
 {
-    struct job job;
     char summary[] = ".scr/scr.dataset.2/summary.scr";
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_COPY_TYPE=XOR", "SCR_FLUSH=2", NULL);
-    write_same(t, &job, ctx, "a", "before");
-    write_same(t, &job, ctx, "b", "flushed");
-    write_same(t, &job, ctx, "c", "after");
-    job_kill(&job, ctx);
-    demote_half(t, &job);
-    CHECK(job_has(&job, summary));
-    CHECK_INT(postrun(&job), 0);
-    CHECK(has_text(&job, "after"));
-    CHECK(!job_has(&job, summary));
-    CHECK_ENTRY(2, -1, 0);
-    CHECK_ENTRY(3, 1, 1);
-    job_free(&job);
+        job_start(job, nodes, "SCR_COPY_TYPE=XOR", "SCR_FLUSH=2", NULL);
+    write_same(t, job, ctx, "a", "before");
+    write_same(t, job, ctx, "b", "flushed");
+    write_same(t, job, ctx, "c", "after");
+    job_kill(job, ctx);
+    demote_half(t, job);
+    CHECK(job_has(job, summary));
+    CHECK_INT(postrun(job), 0);
+    CHECK(has_text(job, "after"));
+    CHECK(!job_has(job, summary));
+    CHECK_ENTRY(job, 2, ABSENT, NOT_CURRENT);
+    CHECK_ENTRY(job, 3, COMPLETE, CURRENT);
 }
 
 /* --- flushes that were under way --- */
@@ -322,61 +313,55 @@ MPI_CASE(an_asynchronous_flush_continues_in_the_scavenge)
 
 /* --- output --- */
 
-MPI_CASE(output_is_saved_with_the_checkpoint)
+JOB_CASE(output_is_saved_with_the_checkpoint, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char *out;
-    job_new(t, &job, 4);
-    job.out = fopen("/dev/null", "w");
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_COPY_TYPE=XOR", NULL);
+    job->out = fopen("/dev/null", "w");
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_COPY_TYPE=XOR", NULL);
     /* A file in place of its directory: the flush of the output fails. */
-    char *way = scr_asprintf("%s/step.5", job.prefix);
-    if (job.rank == 0)
+    char *way = scr_asprintf("%s/step.5", job->prefix);
+    if (job->rank == 0)
         fclose(fopen(way, "w"));
-    (void)job_write(&job, ctx, "plot", 5, SCR_IS_OUTPUT, &err);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    if (job.rank == 0)
+    (void)job_write(job, ctx, "plot", 5, SCR_IS_OUTPUT, &err);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    if (job->rank == 0)
         unlink(way);
     free(way);
-    job_lose_node(&job, "n3");
-    CHECK_INT(postrun(&job), 0);
-    CHECK_INT(tool(&job, &out, "index", NULL), 0);
-    if (job.rank == 0)
+    job_lose_node(job, "n3");
+    CHECK_INT(postrun(job), 0);
+    CHECK_INT(tool(job, &out, "index", NULL), 0);
+    if (job->rank == 0)
         CHECK(strstr(out, "plot") != NULL && strstr(out, " NO ") == NULL);
     free(out);
-    CHECK_INT(tool(&job, &out, "verify", NULL), 0);
+    CHECK_INT(tool(job, &out, "verify", NULL), 0);
     free(out);
-    fclose(job.out);
-    job.out = NULL;
-    check_next_job(t, &job, "output", "one", 1);
-    job_free(&job);
+    fclose(job->out);
+    job->out = NULL;
+    check_next_job(t, job, "output", "one", 1);
 }
 
 /* --- a cache that all nodes share --- */
 
-MPI_CASE(a_shared_cache_is_copied_for_the_dead)
+JOB_CASE(a_shared_cache_is_copied_for_the_dead, 4)
 {
-    struct job job;
     char base[900], store[1000], dir[800];
-    job_new(t, &job, 4);
-    snprintf(dir, sizeof dir, "%s/world", job.dir);
-    if (job.rank == 0)
+    snprintf(dir, sizeof dir, "%s/world", job->dir);
+    if (job->rank == 0)
         mkdir(dir, 0700);
     snprintf(base, sizeof base, "SCR_CACHE_BASE=%s", dir);
     snprintf(store, sizeof store, "STORE=%s GROUP=WORLD", dir);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, base, store, "SCR_COPY_TYPE=SINGLE", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    job_lose_node(&job, "n2,n3"); /* their control directories */
-    CHECK_INT(postrun(&job), 0);
-    mpi_test_barrier(job.comm);
-    if (job.rank == 0)
+        job_start(job, nodes, base, store, "SCR_COPY_TYPE=SINGLE", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    job_lose_node(job, "n2,n3"); /* their control directories */
+    CHECK_INT(postrun(job), 0);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
         mpi_test_remove(dir);
-    check_next_job(t, &job, "shared", "one", 1);
-    job_free(&job);
+    check_next_job(t, job, "shared", "one", 1);
 }
 
 /* --- the next job has a different number of ranks --- */

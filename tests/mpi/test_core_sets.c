@@ -193,19 +193,16 @@ static void check_told(struct mpi_test *t, const struct job *job,
     scr_comm_free(&alone);
 }
 
-MPI_CASE(a_set_size_beyond_the_most_is_a_warning_for_jobs_that_would_use_it)
+JOB_CASE(a_set_size_beyond_the_most_is_a_warning_for_jobs_that_would_use_it, RANKS)
 {
-    struct job job;
     struct said said;
-    job_new(t, &job, RANKS);
-    configure(&job, FILE_TYPE "CKPT=0 TYPE=XOR SET_SIZE=300\n");
-    listen(&job, &said);
-    struct scr_ctx *ctx = job_start(&job, "n[1-6]", NULL);
-    check_told(t, &job, &said, ctx, 255, 0);
-    check_told(t, &job, &said, ctx, 600, 1);
-    job_kill(&job, ctx);
-    stop_listening(&job, &said);
-    job_free(&job);
+    configure(job, FILE_TYPE "CKPT=0 TYPE=XOR SET_SIZE=300\n");
+    listen(job, &said);
+    struct scr_ctx *ctx = job_start(job, "n[1-6]", NULL);
+    check_told(t, job, &said, ctx, 255, 0);
+    check_told(t, job, &said, ctx, 600, 1);
+    job_kill(job, ctx);
+    stop_listening(job, &said);
 }
 
 static void check_refused(struct mpi_test *t, const char *conf, const char *text)
@@ -464,49 +461,43 @@ static void check_stored(struct mpi_test *t, const struct scr_ctx *ctx, int id,
           n == members);
 }
 
-MPI_CASE(each_descriptor_has_its_own_sets)
+JOB_CASE(each_descriptor_has_its_own_sets, RANKS)
 {
-    struct job job;
-    job_new(t, &job, RANKS);
-    configure(&job, three);
-    struct scr_ctx *ctx = job_start(&job, "n[1-6]", "SCR_CACHE_SIZE=4", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_checkpoint(&job, ctx, "two", 2);
-    job_checkpoint(&job, ctx, "three", 3);
+    configure(job, three);
+    struct scr_ctx *ctx = job_start(job, "n[1-6]", "SCR_CACHE_SIZE=4", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_checkpoint(job, ctx, "two", 2);
+    job_checkpoint(job, ctx, "three", 3);
     check_stored(t, ctx, 1, "XOR", 1, 2);
     check_stored(t, ctx, 2, "RS", 4, 6);
     check_stored(t, ctx, 3, "PARTNER", 2, 3);
-    job_kill(&job, ctx);
+    job_kill(job, ctx);
     /* All of the pair (1,4) and of the three (0,2,4) are among these. */
-    job_lose_node(&job, "n1");
-    job_lose_node(&job, "n2");
-    job_lose_node(&job, "n3");
-    job_lose_node(&job, "n5");
-    ctx = job_start(&job, "n[1-6]", "SCR_CACHE_SIZE=4", NULL);
-    job_check_restart(&job, ctx, "two", 2);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_lose_node(job, "n1");
+    job_lose_node(job, "n2");
+    job_lose_node(job, "n3");
+    job_lose_node(job, "n5");
+    ctx = job_start(job, "n[1-6]", "SCR_CACHE_SIZE=4", NULL);
+    job_check_restart(job, ctx, "two", 2);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_dataset_is_rebuilt_with_the_sets_it_was_written_with)
+JOB_CASE(a_dataset_is_rebuilt_with_the_sets_it_was_written_with, RANKS)
 {
-    struct job job;
-    job_new(t, &job, RANKS);
     struct scr_ctx *ctx =
-        job_start(&job, "n[1-6]", "SCR_COPY_TYPE=XOR", "SCR_SET_SIZE=2", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
+        job_start(job, "n[1-6]", "SCR_COPY_TYPE=XOR", "SCR_SET_SIZE=2", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
     /* One of each pair (0,3), (1,4), (2,5): too many for the set of six. */
-    job_lose_node(&job, "n1");
-    job_lose_node(&job, "n2");
-    job_lose_node(&job, "n6");
-    ctx = job_start(&job, "n[1-6]", "SCR_COPY_TYPE=RS", "SCR_SET_FAILURES=1", NULL);
-    job_check_restart(&job, ctx, "one", 1);
+    job_lose_node(job, "n1");
+    job_lose_node(job, "n2");
+    job_lose_node(job, "n6");
+    ctx = job_start(job, "n[1-6]", "SCR_COPY_TYPE=RS", "SCR_SET_FAILURES=1", NULL);
+    job_check_restart(job, ctx, "one", 1);
     check_stored(t, ctx, 1, "XOR", 1, 2);
-    job_checkpoint(&job, ctx, "two", 2);
+    job_checkpoint(job, ctx, "two", 2);
     check_stored(t, ctx, 2, "RS", 1, 6);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 /* --- runs that do not know of each other --- */
@@ -519,26 +510,23 @@ static long one_size(int rank, int file, int seed)
 
 /* The second run finds nothing on its nodes and starts from the beginning; the third
  * sees half of either, with files of the same sizes. */
-MPI_CASE(halves_of_two_runs_are_no_checkpoint)
+JOB_CASE(halves_of_two_runs_are_no_checkpoint, RANKS)
 {
-    struct job job;
-    job_new(t, &job, RANKS);
-    job.size_of = one_size;
-    struct scr_ctx *ctx = job_start(&job, "n[1-6]", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, "m[1-6]", NULL);
-    job_check_restart(&job, ctx, NULL, 0);
-    job_checkpoint(&job, ctx, "other", 2);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, "n1,n2,n3,m4,m5,m6", NULL);
-    job_check_restart(&job, ctx, NULL, 0);
-    job_checkpoint(&job, ctx, "third", 3);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, "n1,n2,n3,m4,m5,m6", NULL);
-    job_check_restart(&job, ctx, "third", 3);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job->size_of = one_size;
+    struct scr_ctx *ctx = job_start(job, "n[1-6]", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    ctx = job_start(job, "m[1-6]", NULL);
+    job_check_restart(job, ctx, NULL, 0);
+    job_checkpoint(job, ctx, "other", 2);
+    job_kill(job, ctx);
+    ctx = job_start(job, "n1,n2,n3,m4,m5,m6", NULL);
+    job_check_restart(job, ctx, NULL, 0);
+    job_checkpoint(job, ctx, "third", 3);
+    job_kill(job, ctx);
+    ctx = job_start(job, "n1,n2,n3,m4,m5,m6", NULL);
+    job_check_restart(job, ctx, "third", 3);
+    job_kill(job, ctx);
 }
 
 /* --- sizes of buffers --- */

@@ -5,70 +5,61 @@
 
 static const char *const nodes = "n[1-4]";
 
-MPI_CASE(files_in_cache_are_left_alone_without_distribute)
+JOB_CASE(files_in_cache_are_left_alone_without_distribute, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    job_lose_node(&job, "n2");
-    scr_hash *before = job_cached(&job, 1);
-    ctx = job_start(&job, "n1,n[3-5]", "SCR_DISTRIBUTE=0", NULL);
-    job_check_restart(&job, ctx, NULL, 0);
-    job_end(&job, ctx);
-    scr_hash *after = job_cached(&job, 1);
-    CHECK(job_has_kept(&job, before, NULL, after));
-    ctx = job_start(&job, "n1,n[3-5]", NULL);
-    job_check_restart(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    job_lose_node(job, "n2");
+    scr_hash *before = job_cached(job, 1);
+    ctx = job_start(job, "n1,n[3-5]", "SCR_DISTRIBUTE=0", NULL);
+    job_check_restart(job, ctx, NULL, 0);
+    job_end(job, ctx);
+    scr_hash *after = job_cached(job, 1);
+    CHECK(job_has_kept(job, before, NULL, after));
+    ctx = job_start(job, "n1,n[3-5]", NULL);
+    job_check_restart(job, ctx, "one", 1);
+    job_kill(job, ctx);
     /* A run that continues without it leaves the newer one to restart from. */
-    ctx = job_start(&job, "n1,n[3-5]", "SCR_DISTRIBUTE=0", NULL);
-    job_checkpoint(&job, ctx, "two", 2);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, "n1,n[3-5]", NULL);
-    job_check_restart(&job, ctx, "two", 2);
-    job_kill(&job, ctx);
+    ctx = job_start(job, "n1,n[3-5]", "SCR_DISTRIBUTE=0", NULL);
+    job_checkpoint(job, ctx, "two", 2);
+    job_kill(job, ctx);
+    ctx = job_start(job, "n1,n[3-5]", NULL);
+    job_check_restart(job, ctx, "two", 2);
+    job_kill(job, ctx);
     scr_hash_delete(before);
     scr_hash_delete(after);
-    job_free(&job);
 }
 
-MPI_CASE(output_in_cache_is_not_lost_without_distribute)
+JOB_CASE(output_in_cache_is_not_lost_without_distribute, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_FLUSH_ASYNC=1", "SCR_FLUSH_ASYNC_BW=1", NULL);
-    CHECK_RC(job_write(&job, ctx, "out", 1, SCR_IS_OUTPUT, &err), SCR_OK, &err);
-    job_kill(&job, ctx); /* before it is copied */
-    ctx = job_start(&job, nodes, "SCR_DISTRIBUTE=0", NULL);
+        job_start(job, nodes, "SCR_FLUSH_ASYNC=1", "SCR_FLUSH_ASYNC_BW=1", NULL);
+    CHECK_RC(job_write(job, ctx, "out", 1, SCR_IS_OUTPUT, &err), SCR_OK, &err);
+    job_kill(job, ctx); /* before it is copied */
+    ctx = job_start(job, nodes, "SCR_DISTRIBUTE=0", NULL);
     for (int i = 2; i < 5; i++)
-        job_checkpoint(&job, ctx, "later", i);
-    job_end(&job, ctx);
-    ctx = job_start(&job, nodes, NULL);
+        job_checkpoint(job, ctx, "later", i);
+    job_end(job, ctx);
+    ctx = job_start(job, nodes, NULL);
     CHECK_INT(scr_flush_is_done_all(ctx, 1), 1);
-    CHECK(job_count(&job, job.prefix, "step.1/") > 0);
-    job_end(&job, ctx);
-    job_free(&job);
+    CHECK(job_count(job, job->prefix, "step.1/") > 0);
+    job_end(job, ctx);
 }
 
-MPI_CASE(with_a_cache_of_size_0_files_go_to_the_prefix)
+JOB_CASE(with_a_cache_of_size_0_files_go_to_the_prefix, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=0", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    CHECK_INT(job_count(&job, job.cache, "scr.dataset."), 0);
-    job_checkpoint(&job, ctx, "two", 2);
-    CHECK_INT(job_count(&job, job.cache, "scr.dataset."), 0);
-    job_kill(&job, ctx);
-    job_lose_node(&job, "n1,n2,n3,n4");
-    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=0", NULL);
-    job_check_restart(&job, ctx, "two", 2);
-    job_kill(&job, ctx);
-    job_free(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=0", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    CHECK_INT(job_count(job, job->cache, "scr.dataset."), 0);
+    job_checkpoint(job, ctx, "two", 2);
+    CHECK_INT(job_count(job, job->cache, "scr.dataset."), 0);
+    job_kill(job, ctx);
+    job_lose_node(job, "n1,n2,n3,n4");
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=0", NULL);
+    job_check_restart(job, ctx, "two", 2);
+    job_kill(job, ctx);
 }
 
 static int write_nothing(struct mpi_test *t, struct scr_ctx *ctx, const char *name,
@@ -108,35 +99,32 @@ static int start_below(struct job *job, const char *base, struct scr_ctx **ctx)
     return job_try_start(job, ctx, &err, nodes, settings);
 }
 
-MPI_CASE(a_cache_base_that_is_missing_is_made)
+JOB_CASE(a_cache_base_that_is_missing_is_made, 4)
 {
-    struct job job;
     struct scr_ctx *ctx;
     struct stat st;
     char path[800];
-    job_new(t, &job, 4);
-    CHECK_INT(start_below(&job, "made/for/it", &ctx), SCR_OK);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    snprintf(path, sizeof path, "%s/made", job.dir);
+    CHECK_INT(start_below(job, "made/for/it", &ctx), SCR_OK);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    snprintf(path, sizeof path, "%s/made", job->dir);
     CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0700);
-    CHECK_INT(start_below(&job, "made/for/it/", &ctx), SCR_OK);
-    job_check_restart(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    snprintf(path, sizeof path, "%s/file", job.dir);
-    if (job.rank == 0)
+    CHECK_INT(start_below(job, "made/for/it/", &ctx), SCR_OK);
+    job_check_restart(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    snprintf(path, sizeof path, "%s/file", job->dir);
+    if (job->rank == 0)
         fclose(fopen(path, "w"));
-    snprintf(path, sizeof path, "%s/link", job.dir);
-    if (job.rank == 0)
+    snprintf(path, sizeof path, "%s/link", job->dir);
+    if (job->rank == 0)
         CHECK_INT(symlink("nowhere", path), 0);
-    mpi_test_barrier(job.comm);
-    CHECK(start_below(&job, "file/cache", &ctx) != SCR_OK);
-    job_kill(&job, ctx);
-    CHECK_INT(start_below(&job, "link/cache", &ctx), SCR_E_NOENT);
-    job_kill(&job, ctx);
-    snprintf(path, sizeof path, "%s/nowhere", job.dir);
+    mpi_test_barrier(job->comm);
+    CHECK(start_below(job, "file/cache", &ctx) != SCR_OK);
+    job_kill(job, ctx);
+    CHECK_INT(start_below(job, "link/cache", &ctx), SCR_E_NOENT);
+    job_kill(job, ctx);
+    snprintf(path, sizeof path, "%s/nowhere", job->dir);
     CHECK(access(path, F_OK) != 0);
-    job_free(&job);
 }
 
 static int configure(struct job *job, struct scr_ctx *ctx, const char *text)
@@ -149,30 +137,27 @@ static int configure(struct job *job, struct scr_ctx *ctx, const char *text)
 }
 
 /* As in a file the first rank's environment counts, before SCR_Init and for all. */
-MPI_CASE(a_setting_of_the_program_may_name_a_variable)
+JOB_CASE(a_setting_of_the_program_may_name_a_variable, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char number[16];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_make(&job, nodes, NULL);
-    snprintf(number, sizeof number, "%d", 7 + job.rank);
+    struct scr_ctx *ctx = job_make(job, nodes, NULL);
+    snprintf(number, sizeof number, "%d", 7 + job->rank);
     setenv("TEST_FLUSH", number, 1);
-    if (job.rank == 0)
+    if (job->rank == 0)
         setenv("TEST_SET", "4", 1);
     else
         setenv("TEST_NONE", "3", 1);
-    CHECK_INT(configure(&job, ctx, "SCR_FLUSH=$TEST_FLUSH"), SCR_OK);
-    CHECK_INT(configure(&job, ctx, "SCR_SET_SIZE=${TEST_SET}"), SCR_OK);
-    CHECK_INT(configure(&job, ctx, "SCR_SET_SIZE=$TEST_NONE"), SCR_E_CONFIG);
-    CHECK_RC(scr_init_all(ctx, job.comm, &err), SCR_OK, &err);
+    CHECK_INT(configure(job, ctx, "SCR_FLUSH=$TEST_FLUSH"), SCR_OK);
+    CHECK_INT(configure(job, ctx, "SCR_SET_SIZE=${TEST_SET}"), SCR_OK);
+    CHECK_INT(configure(job, ctx, "SCR_SET_SIZE=$TEST_NONE"), SCR_E_CONFIG);
+    CHECK_RC(scr_init_all(ctx, job->comm, &err), SCR_OK, &err);
     CHECK_INT(ctx->prm.flush, 7);
     CHECK_INT(ctx->prm.set_size, 4);
-    job_kill(&job, ctx);
+    job_kill(job, ctx);
     unsetenv("TEST_FLUSH");
     unsetenv("TEST_SET");
     unsetenv("TEST_NONE");
-    job_free(&job);
 }
 
 static int lines_without_effect(struct mpi_test *t, const char *type)

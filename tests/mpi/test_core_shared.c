@@ -34,42 +34,36 @@ static int checkpoint(struct job *job, struct scr_ctx *ctx, const char *const *n
     return scr_complete_output_all(ctx, valid, err);
 }
 
-MPI_CASE(a_shared_file_in_a_store_of_nodes_is_refused_at_complete)
+JOB_CASE(a_shared_file_in_a_store_of_nodes_is_refused_at_complete, 4)
 {
     static const char *const name[] = { "shared", "shared", "shared", "shared" };
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    CHECK_RC(checkpoint(&job, ctx, name, &err), SCR_E_EXIST, &err);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    CHECK_RC(checkpoint(job, ctx, name, &err), SCR_E_EXIST, &err);
     CHECK_TEXT(&err, "shared: written by several ranks (0-3)");
     CHECK_TEXT(&err, "SCR_CACHE_BYPASS=1");
     CHECK_TEXT(&err, "GROUP=WORLD");
     CHECK_INT(ctx->state, SCR_STATE_IDLE);
     CHECK(!scr_cache_is_ready(ctx, 2));
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, NULL);
-    job_check_restart(&job, ctx, "one", 1); /* what was there is not lost */
-    job_end(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, NULL);
+    job_check_restart(job, ctx, "one", 1); /* what was there is not lost */
+    job_end(job, ctx);
 }
 
-MPI_CASE(two_ranks_of_many_that_share_a_file_are_named)
+JOB_CASE(two_ranks_of_many_that_share_a_file_are_named, 4)
 {
     static const char *const name[] = { "a.0", "late", "a.2", "late" };
     static const char *const crossed[] = { "a.2", NULL, "a.2", "a.3" };
-    struct job job;
     struct scr_err err = SCR_ERR_INIT, again = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    CHECK_RC(checkpoint(&job, ctx, name, &err), SCR_E_EXIST, &err);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    CHECK_RC(checkpoint(job, ctx, name, &err), SCR_E_EXIST, &err);
     CHECK_TEXT(&err, "late: written by several ranks (1,3)");
-    CHECK_RC(checkpoint(&job, ctx, crossed, &again), SCR_E_EXIST, &again);
+    CHECK_RC(checkpoint(job, ctx, crossed, &again), SCR_E_EXIST, &again);
     CHECK_TEXT(&again, "a.2: written by several ranks (0,2)");
-    job_checkpoint(&job, ctx, "one", 1); /* and the run continues */
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_checkpoint(job, ctx, "one", 1); /* and the run continues */
+    job_kill(job, ctx);
 }
 
 /* The actions of the ranks on a file that rank 0 makes and all of them write. */
@@ -92,51 +86,45 @@ static int write_shared(struct job *job, struct scr_ctx *ctx, enum slip slip)
 
 /* A program that finds no file to open says valid=0; one that does not look leaves its
  * routed file unwritten. Neither is what is wrong. */
-MPI_CASE(sharing_is_reported_also_where_ranks_fail_because_of_it)
+JOB_CASE(sharing_is_reported_also_where_ranks_fail_because_of_it, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
     for (int slip = 0; slip < SLIPS; slip++) {
         struct scr_err err = SCR_ERR_INIT;
         CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
-        int valid = write_shared(&job, ctx, (enum slip)slip);
-        if (slip == SAY_SO && job.rank == 2)
+        int valid = write_shared(job, ctx, (enum slip)slip);
+        if (slip == SAY_SO && job->rank == 2)
             valid = 1;
         CHECK_RC(scr_complete_output_all(ctx, valid, &err), SCR_E_EXIST, &err);
         CHECK_TEXT(&err, "shared: written by several ranks (0-3)");
         CHECK_TEXT(&err, "SCR_CACHE_BYPASS=1");
         CHECK_TEXT(&err, "GROUP=WORLD");
     }
-    job_checkpoint(&job, ctx, "one", 1); /* and the run continues */
-    job_end(&job, ctx);
-    job_free(&job);
+    job_checkpoint(job, ctx, "one", 1); /* and the run continues */
+    job_end(job, ctx);
 }
 
-MPI_CASE(what_has_another_cause_keeps_its_own)
+JOB_CASE(what_has_another_cause_keeps_its_own, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
     CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK(write_own(&job, ctx,
-                    job.rank == 0   ? "a"
-                    : job.rank == 1 ? "b"
-                                    : "c.0") ||
-          job.rank > 1);
-    CHECK_RC(scr_complete_output_all(ctx, job.rank != 1, &err), SCR_E_EXIST, &err);
+    CHECK(write_own(job, ctx,
+                    job->rank == 0   ? "a"
+                    : job->rank == 1 ? "b"
+                                     : "c.0") ||
+          job->rank > 1);
+    CHECK_RC(scr_complete_output_all(ctx, job->rank != 1, &err), SCR_E_EXIST, &err);
     CHECK_TEXT(&err, "c.0: written by several ranks (2-3)");
     scr_err_clear(&err);
     CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK(job.rank > 1 || write_own(&job, ctx, job.rank == 0 ? "a" : "b"));
-    CHECK_RC(scr_complete_output_all(ctx, job.rank != 1, &err), SCR_E_INVALID, &err);
+    CHECK(job->rank > 1 || write_own(job, ctx, job->rank == 0 ? "a" : "b"));
+    CHECK_RC(scr_complete_output_all(ctx, job->rank != 1, &err), SCR_E_INVALID, &err);
     CHECK_TEXT(&err, "the application passed valid=0");
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(files_of_one_rank_each_are_not_refused)
+JOB_CASE(files_of_one_rank_each_are_not_refused, 4)
 {
     static const char *const names[][4] = {
         { "a", "b", "c", "d" },
@@ -144,14 +132,11 @@ MPI_CASE(files_of_one_rank_each_are_not_refused)
         { "x.1", "x.0", "x.3", "x.2" },
         { "d/state", "e/state", "f/state", "g/state" },
     };
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        CHECK_RC(checkpoint(&job, ctx, names[i], &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    job_free(&job);
+        CHECK_RC(checkpoint(job, ctx, names[i], &err), SCR_OK, &err);
+    job_kill(job, ctx);
 }
 
 /* --- a store that all nodes share --- */
@@ -255,23 +240,20 @@ MPI_CASE(lost_and_changed_nodes_cost_nothing_in_a_shared_store)
     }
 }
 
-MPI_CASE(a_file_that_only_a_later_rank_writes_is_waited_for)
+JOB_CASE(a_file_that_only_a_later_rank_writes_is_waited_for, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char path[SCR_MAX_NAME];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = start_shared(&job, nodes, NULL);
+    struct scr_ctx *ctx = start_shared(job, nodes, NULL);
     CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
-    if (job.rank == 3) {
+    if (job->rank == 3) {
         usleep(50000); /* the others are in Complete_output by now */
-        CHECK(write_own(&job, ctx, "late"));
+        CHECK(write_own(job, ctx, "late"));
     } else {
-        CHECK_RC(job_route(&job, ctx, "late", path, &err), SCR_OK, &err);
+        CHECK_RC(job_route(job, ctx, "late", path, &err), SCR_OK, &err);
     }
     CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 /* Inode of <world>/…/part on rank 0, which shows whether files were copied. */
@@ -288,50 +270,43 @@ static long inode_of(struct job *job, const char *part)
     return n == 1 ? (long)st.st_ino : -n;
 }
 
-MPI_CASE(files_in_a_shared_store_stay_where_they_are)
+JOB_CASE(files_in_a_shared_store_stay_where_they_are, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = start_shared(&job, nodes, NULL);
-    checkpoint_both(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    long shared = inode_of(&job, "rank.0/shared.1"),
-         own = inode_of(&job, "rank.3/state");
+    struct scr_ctx *ctx = start_shared(job, nodes, NULL);
+    checkpoint_both(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    long shared = inode_of(job, "rank.0/shared.1"), own = inode_of(job, "rank.3/state");
     CHECK(shared > 0 && own > 0);
-    ctx = start_shared(&job, "n4,n1,n2,n3", NULL);
-    check_both(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    CHECK_INT(inode_of(&job, "rank.0/shared.1"), shared);
-    CHECK_INT(inode_of(&job, "rank.3/state"), own);
-    job_free(&job);
+    ctx = start_shared(job, "n4,n1,n2,n3", NULL);
+    check_both(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    CHECK_INT(inode_of(job, "rank.0/shared.1"), shared);
+    CHECK_INT(inode_of(job, "rank.3/state"), own);
 }
 
-MPI_CASE(a_shared_store_is_evicted_and_swept)
+JOB_CASE(a_shared_store_is_evicted_and_swept, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = start_shared(&job, nodes, "SCR_CACHE_SIZE=1");
-    checkpoint_both(&job, ctx, "one", 1);
-    checkpoint_both(&job, ctx, "two", 2);
-    CHECK_INT(job_count(&job, job.dir, "scr.dataset.1/"), 0);
-    CHECK_INT(job_count(&job, job.dir, "scr.dataset.2/shared/"), 0);
+    struct scr_ctx *ctx = start_shared(job, nodes, "SCR_CACHE_SIZE=1");
+    checkpoint_both(job, ctx, "one", 1);
+    checkpoint_both(job, ctx, "two", 2);
+    CHECK_INT(job_count(job, job->dir, "scr.dataset.1/"), 0);
+    CHECK_INT(job_count(job, job->dir, "scr.dataset.2/shared/"), 0);
     CHECK_RC(scr_start_output_all(ctx, "three", SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK(job_write_shared(&job, ctx, 3));
-    job_kill(&job, ctx);
-    lose_all(&job); /* no record of 3 any more */
-    ctx = start_shared(&job, nodes, "SCR_CACHE_SIZE=3");
-    CHECK_INT(job_count(&job, job.dir, "scr.dataset."), 0);
-    checkpoint_both(&job, ctx, "four", 4);
-    job_kill(&job, ctx);
-    ctx = start_shared(&job, nodes, "SCR_CACHE_SIZE=3");
-    check_both(&job, ctx, "four", 4);
+    CHECK(job_write_shared(job, ctx, 3));
+    job_kill(job, ctx);
+    lose_all(job); /* no record of 3 any more */
+    ctx = start_shared(job, nodes, "SCR_CACHE_SIZE=3");
+    CHECK_INT(job_count(job, job->dir, "scr.dataset."), 0);
+    checkpoint_both(job, ctx, "four", 4);
+    job_kill(job, ctx);
+    ctx = start_shared(job, nodes, "SCR_CACHE_SIZE=3");
+    check_both(job, ctx, "four", 4);
     CHECK_RC(scr_start_output_all(ctx, "five", SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK(job_write_shared(&job, ctx, 5));
-    CHECK_RC(scr_complete_output_all(ctx, job.rank != 1, &err), SCR_E_INVALID, &err);
-    CHECK_INT(job_count(&job, job.dir, "shared.5"), 0);
-    job_kill(&job, ctx);
-    job_free(&job);
+    CHECK(job_write_shared(job, ctx, 5));
+    CHECK_RC(scr_complete_output_all(ctx, job->rank != 1, &err), SCR_E_INVALID, &err);
+    CHECK_INT(job_count(job, job->dir, "shared.5"), 0);
+    job_kill(job, ctx);
 }
 
 MPI_CASE(fewer_ranks_restart_from_a_shared_store)
@@ -375,19 +350,17 @@ MPI_CASE(fewer_ranks_restart_from_a_shared_store)
 }
 
 /* An entry stored with the files stops no start: it uses the existing files. */
-MPI_CASE(any_number_of_ranks_may_be_recorded)
+JOB_CASE(any_number_of_ranks_may_be_recorded, 4)
 {
-    struct job job;
     int n = 0;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = start_shared(&job, nodes, NULL);
-    checkpoint_both(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    lose_all(&job);
-    char **paths = job_find(job.dir, "filemap_0.scrinfo", &n);
+    struct scr_ctx *ctx = start_shared(job, nodes, NULL);
+    checkpoint_both(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    lose_all(job);
+    char **paths = job_find(job->dir, "filemap_0.scrinfo", &n);
     CHECK_INT(n, 1);
-    mpi_test_barrier(job.comm); /* who still looks might find a new one, too */
-    if (job.rank == 0 && n == 1) {
+    mpi_test_barrier(job->comm); /* who still looks might find a new one, too */
+    if (job->rank == 0 && n == 1) {
         scr_filemap *map = scr_filemap_new();
         CHECK_INT(scr_filemap_read(&scr_sys_posix, paths[0], map, NULL), SCR_OK);
         scr_hash_set_val_i64(scr_filemap_get_desc(map, 1, 0), "RANKS", INT32_MAX);
@@ -396,11 +369,10 @@ MPI_CASE(any_number_of_ranks_may_be_recorded)
         scr_filemap_delete(map);
     }
     job_find_free(paths, n);
-    mpi_test_barrier(job.comm);
-    ctx = start_shared(&job, nodes, NULL);
+    mpi_test_barrier(job->comm);
+    ctx = start_shared(job, nodes, NULL);
     CHECK_INT(ctx->restart.id, 0);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 /* Who wrote path, by the list of files. */
@@ -420,69 +392,60 @@ static int writer_of(struct job *job, struct scr_ctx *ctx, const char *path)
 }
 
 /* Every rank may read it; it is listed as that of the lowest rank that wrote it. */
-MPI_CASE(a_file_of_some_ranks_is_listed_as_theirs)
+JOB_CASE(a_file_of_some_ranks_is_listed_as_theirs, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char path[SCR_MAX_NAME];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = start_shared(&job, nodes, NULL);
+    struct scr_ctx *ctx = start_shared(job, nodes, NULL);
     CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
-    if (job.rank >= 2) {
-        CHECK_RC(job_route(&job, ctx, "pair", path, &err), SCR_OK, &err);
+    if (job->rank >= 2) {
+        CHECK_RC(job_route(job, ctx, "pair", path, &err), SCR_OK, &err);
         FILE *f = fopen(path, "a");
         CHECK(f != NULL && fclose(f) == 0);
     }
     CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    ctx = start_shared(&job, nodes, NULL);
-    CHECK_INT(writer_of(&job, ctx, "pair"), 2);
+    job_kill(job, ctx);
+    ctx = start_shared(job, nodes, NULL);
+    CHECK_INT(writer_of(job, ctx, "pair"), 2);
     CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
-    CHECK_RC(job_route(&job, ctx, "pair", path, &err), SCR_OK, &err);
+    CHECK_RC(job_route(job, ctx, "pair", path, &err), SCR_OK, &err);
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(a_flushed_shared_file_is_fetched_or_read_in_place)
+JOB_CASE(a_flushed_shared_file_is_fetched_or_read_in_place, 4)
 {
-    struct job job;
     char world[900];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = start_shared(&job, nodes, "SCR_FLUSH=1");
-    checkpoint_both(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    snprintf(world, sizeof world, "%s/world", job.dir);
-    lose_all(&job);
-    if (job.rank == 0)
+    struct scr_ctx *ctx = start_shared(job, nodes, "SCR_FLUSH=1");
+    checkpoint_both(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    snprintf(world, sizeof world, "%s/world", job->dir);
+    lose_all(job);
+    if (job->rank == 0)
         mpi_test_remove(world);
-    ctx = start_shared(&job, nodes, NULL);
-    check_both(&job, ctx, "one", 1);
-    CHECK_INT(job_count(&job, world, "shared.1"), 1);
-    job_kill(&job, ctx);
-    lose_all(&job);
-    if (job.rank == 0)
+    ctx = start_shared(job, nodes, NULL);
+    check_both(job, ctx, "one", 1);
+    CHECK_INT(job_count(job, world, "shared.1"), 1);
+    job_kill(job, ctx);
+    lose_all(job);
+    if (job->rank == 0)
         mpi_test_remove(world);
-    ctx = job_start(&job, nodes, NULL); /* a store of nodes cannot hold it */
-    check_both(&job, ctx, "one", 1);
-    CHECK_INT(job_count(&job, job.cache, "shared.1"), 0);
-    job_kill(&job, ctx);
-    job_free(&job);
+    ctx = job_start(job, nodes, NULL); /* a store of nodes cannot hold it */
+    check_both(job, ctx, "one", 1);
+    CHECK_INT(job_count(job, job->cache, "shared.1"), 0);
+    job_kill(job, ctx);
 }
 
-MPI_CASE(the_control_directory_cannot_be_shared)
+JOB_CASE(the_control_directory_cannot_be_shared, 4)
 {
-    struct job job;
     struct scr_err err = SCR_ERR_INIT;
     struct scr_ctx *ctx;
     char store[900];
-    job_new(t, &job, 4);
-    snprintf(store, sizeof store, "STORE=%s GROUP=WORLD", job.cache);
+    snprintf(store, sizeof store, "STORE=%s GROUP=WORLD", job->cache);
     const char *const settings[] = { store, NULL };
-    CHECK_RC(job_try_start(&job, &ctx, &err, nodes, settings), SCR_E_CONFIG, &err);
+    CHECK_RC(job_try_start(job, &ctx, &err, nodes, settings), SCR_E_CONFIG, &err);
     CHECK_TEXT(&err, "SCR_CNTL_BASE");
-    job_kill(&job, ctx);
-    job_free(&job);
+    job_kill(job, ctx);
 }
 
 /* Call number n of a checkpoint fails; 0 when there is no call n. */

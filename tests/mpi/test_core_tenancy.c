@@ -124,27 +124,24 @@ MPI_CASE(a_copied_prefix_begins_with_an_empty_cache)
 }
 
 /* It is like a fresh one, and a line reports it. */
-MPI_CASE(a_damaged_identity_is_kept_aside_and_replaced)
+JOB_CASE(a_damaged_identity_is_kept_aside_and_replaced, 4)
 {
-    struct job job;
     char path[800];
-    job_new(t, &job, 4);
-    job.out = tmpfile();
-    struct scr_ctx *ctx = job_start(&job, "n1,n2", "SCR_FLUSH=1", NULL);
-    job_checkpoint(&job, ctx, "first", 1);
-    job_kill(&job, ctx);
-    snprintf(path, sizeof path, "%s/.scr/identity.scr", job.prefix);
-    if (job.rank == 0)
+    job->out = tmpfile();
+    struct scr_ctx *ctx = job_start(job, "n1,n2", "SCR_FLUSH=1", NULL);
+    job_checkpoint(job, ctx, "first", 1);
+    job_kill(job, ctx);
+    snprintf(path, sizeof path, "%s/.scr/identity.scr", job->prefix);
+    if (job->rank == 0)
         job_flip(path, 40);
-    ctx = job_start(&job, "n1,n2", NULL);
-    CHECK_INT(job_said(&job, "identity.scr.damaged.1"), 1);
-    job_check_restart(&job, ctx, "first", 1); /* from the prefix */
-    job_end(&job, ctx);
-    ctx = job_start(&job, "n1,n2", NULL);
-    CHECK_INT(job_said(&job, "damaged"), 1);
-    job_end(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
+    ctx = job_start(job, "n1,n2", NULL);
+    CHECK_INT(job_said(job, "identity.scr.damaged.1"), 1);
+    job_check_restart(job, ctx, "first", 1); /* from the prefix */
+    job_end(job, ctx);
+    ctx = job_start(job, "n1,n2", NULL);
+    CHECK_INT(job_said(job, "damaged"), 1);
+    job_end(job, ctx);
+    fclose(job->out);
 }
 
 /* Every call that rank 0 makes at the first start of a prefix fails in turn, among them
@@ -223,27 +220,24 @@ static void check_refused(struct job *job, const char *nodes)
 
 /* Refused before anything is touched; the first one continues. Also if only one node is
  * the same, or none. */
-MPI_CASE(a_second_run_of_a_prefix_is_refused)
+JOB_CASE(a_second_run_of_a_prefix_is_refused, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, "n1,n2", NULL);
-    job_checkpoint(&job, ctx, "first", 1);
-    scr_hash *before = job_cached(&job, 1);
-    check_refused(&job, "n1,n2");
-    check_refused(&job, "n2,n3");
-    check_refused(&job, "n3,n4");
-    scr_hash *after = job_cached(&job, 1);
-    CHECK(job_has_kept(&job, before, NULL, after));
-    CHECK_INT(job_count(&job, job.prefix, "app.conf"), 1);
-    job_checkpoint(&job, ctx, "second", 2);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, "n1,n2", NULL);
-    job_check_restart(&job, ctx, "second", 2);
-    job_end(&job, ctx);
+    struct scr_ctx *ctx = job_start(job, "n1,n2", NULL);
+    job_checkpoint(job, ctx, "first", 1);
+    scr_hash *before = job_cached(job, 1);
+    check_refused(job, "n1,n2");
+    check_refused(job, "n2,n3");
+    check_refused(job, "n3,n4");
+    scr_hash *after = job_cached(job, 1);
+    CHECK(job_has_kept(job, before, NULL, after));
+    CHECK_INT(job_count(job, job->prefix, "app.conf"), 1);
+    job_checkpoint(job, ctx, "second", 2);
+    job_kill(job, ctx);
+    ctx = job_start(job, "n1,n2", NULL);
+    job_check_restart(job, ctx, "second", 2);
+    job_end(job, ctx);
     scr_hash_delete(before);
     scr_hash_delete(after);
-    job_free(&job);
 }
 
 static int hold_node(const struct job *job, struct scr_lock *lock)
@@ -323,18 +317,15 @@ MPI_CASE(the_next_run_waits_for_the_prefix_directory)
 }
 
 /* Without locks there is no protection, and no run is refused. */
-MPI_CASE(without_locks_all_continues)
+JOB_CASE(without_locks_all_continues, 4)
 {
-    struct job job;
-    job_new(t, &job, 4);
-    job_end(&job, job_start(&job, "n1,n2", NULL)); /* the prefix has an identity */
-    job.sys = &test_fault_sys;
-    job_arm(&job, -1, TEST_SETLK, 0, ENOLCK, TEST_ONCE);
-    struct scr_ctx *ctx = job_start(&job, "n1,n2", NULL);
-    CHECK(job_disarm(&job));
-    job_checkpoint(&job, ctx, "first", 1);
-    job_end(&job, ctx);
-    job_free(&job);
+    job_end(job, job_start(job, "n1,n2", NULL)); /* the prefix has an identity */
+    job->sys = &test_fault_sys;
+    job_arm(job, -1, TEST_SETLK, 0, ENOLCK, TEST_ONCE);
+    struct scr_ctx *ctx = job_start(job, "n1,n2", NULL);
+    CHECK(job_disarm(job));
+    job_checkpoint(job, ctx, "first", 1);
+    job_end(job, ctx);
 }
 
 int main(int argc, char **argv)

@@ -67,28 +67,25 @@ static long size_of(int rank, int file, int seed)
     return file < 2 ? 100 + 10 * rank + file : -1;
 }
 
-MPI_CASE(a_job_restarts_from_files_written_without_it)
+JOB_CASE(a_job_restarts_from_files_written_without_it, 4)
 {
-    struct job job;
     char out[256], scr[900];
-    job_new(t, &job, 4);
-    job.size_of = size_of;
-    job_set_prefix(&job, SCR_GOLDEN_DIR "/prefix/scr3");
-    snprintf(scr, sizeof scr, "%s/.scr", job.prefix);
-    if (job.rank == 0)
+    job->size_of = size_of;
+    job_set_prefix(job, SCR_GOLDEN_DIR "/prefix/scr3");
+    snprintf(scr, sizeof scr, "%s/.scr", job->prefix);
+    if (job->rank == 0)
         mpi_test_remove(scr); /* nothing but the files is left */
-    CHECK_INT(tool(&job, NULL, out, sizeof out, "have_restart", NULL), 1);
-    CHECK_INT(tool(&job, NULL, out, sizeof out, "index", "--add-directory", "step.3",
+    CHECK_INT(tool(job, NULL, out, sizeof out, "have_restart", NULL), 1);
+    CHECK_INT(tool(job, NULL, out, sizeof out, "index", "--add-directory", "step.3",
                    "file0.%r", "rank.%r/*", "--ranks", "4", NULL),
               0);
-    CHECK_INT(tool(&job, NULL, out, sizeof out, "have_restart", NULL), 0);
-    if (job.rank == 0)
+    CHECK_INT(tool(job, NULL, out, sizeof out, "have_restart", NULL), 0);
+    if (job->rank == 0)
         CHECK(strcmp(out, "step.3") == 0);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
-    job_check_restart(&job, ctx, "step.3", 3);
-    job_checkpoint(&job, ctx, "next", 2);
-    job_end(&job, ctx);
-    job_free(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    job_check_restart(job, ctx, "step.3", 3);
+    job_checkpoint(job, ctx, "next", 2);
+    job_end(job, ctx);
 }
 
 /* --- the same answer --- */
@@ -341,83 +338,74 @@ MPI_CASE(it_knows_what_a_start_gives_the_names_that_are_missing)
 
 /* The filemaps of a store that all nodes share survive the nodes, and a command that
  * searches a restart finds them where the restart does (invariant C6). */
-MPI_CASE(the_command_sees_a_cache_that_all_nodes_share)
+JOB_CASE(the_command_sees_a_cache_that_all_nodes_share, 4)
 {
     static const char *const lost[] = { "n[1-4]", "n2", "n[1-3]" };
-    struct job job;
     char base[900], path[900];
-    job_new(t, &job, 4);
-    job.size_of = size_of;
-    snprintf(base, sizeof base, "SCR_CACHE_BASE=%s/world", job.dir);
-    snprintf(path, sizeof path, "%s/.scrconf", job.prefix);
-    if (job.rank == 0) {
+    job->size_of = size_of;
+    snprintf(base, sizeof base, "SCR_CACHE_BASE=%s/world", job->dir);
+    snprintf(path, sizeof path, "%s/.scrconf", job->prefix);
+    if (job->rank == 0) {
         FILE *f = fopen(path, "w");
-        fprintf(f, "STORE=%s/world GROUP=WORLD\n", job.dir);
+        fprintf(f, "STORE=%s/world GROUP=WORLD\n", job->dir);
         fclose(f);
         CHECK(mkdir(strchr(base, '=') + 1, 0700) == 0);
     }
-    mpi_test_barrier(job.comm);
-    struct scr_ctx *ctx = job_start(&job, nodes, base, NULL);
-    job_checkpoint(&job, ctx, "c1", 1);
-    job_kill(&job, ctx);
+    mpi_test_barrier(job->comm);
+    struct scr_ctx *ctx = job_start(job, nodes, base, NULL);
+    job_checkpoint(job, ctx, "c1", 1);
+    job_kill(job, ctx);
     for (int i = 0; i < 3; i++) {
         char out[256];
-        job_lose_node(&job, lost[i]);
-        CHECK_INT(tool(&job, base, out, sizeof out, "have_restart", NULL), 0);
-        CHECK_INT(tool(&job, base, out, sizeof out, "verify", "--cache", NULL), 0);
-        same_answer(t, &job, lost[i], base);
+        job_lose_node(job, lost[i]);
+        CHECK_INT(tool(job, base, out, sizeof out, "have_restart", NULL), 0);
+        CHECK_INT(tool(job, base, out, sizeof out, "verify", "--cache", NULL), 0);
+        same_answer(t, job, lost[i], base);
     }
-    damage(&job, "scr.dataset.1/rank.1/file0.1");
-    damage(&job, "scr.dataset.1/rank.2/file0.2");
-    same_answer(t, &job, "two files of a set damaged", base);
-    job_free(&job);
+    damage(job, "scr.dataset.1/rank.1/file0.1");
+    damage(job, "scr.dataset.1/rank.2/file0.2");
+    same_answer(t, job, "two files of a set damaged", base);
 }
 
 /* --- what a killed job left in cache --- */
 
-MPI_CASE(verify_reads_and_repairs_the_cache_of_a_job)
+JOB_CASE(verify_reads_and_repairs_the_cache_of_a_job, 4)
 {
-    struct job job;
     char out[256];
-    job_new(t, &job, 4);
-    job.size_of = size_of;
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
-    job_checkpoint(&job, ctx, "c1", 1);
-    job_kill(&job, ctx);
-    CHECK_INT(tool(&job, NULL, out, sizeof out, "verify", "--cache", NULL), 0);
-    if (job.rank == 0)
+    job->size_of = size_of;
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(job, ctx, "c1", 1);
+    job_kill(job, ctx);
+    CHECK_INT(tool(job, NULL, out, sizeof out, "verify", "--cache", NULL), 0);
+    if (job->rank == 0)
         CHECK(strstr(out, "verified 1 dataset, 8 files") != NULL);
-    damage(&job, "scr.dataset.1/rank.2/file0.2");
-    CHECK_INT(tool(&job, NULL, out, sizeof out, "verify", "--cache", NULL), 1);
-    if (job.rank == 0)
+    damage(job, "scr.dataset.1/rank.2/file0.2");
+    CHECK_INT(tool(job, NULL, out, sizeof out, "verify", "--cache", NULL), 1);
+    if (job->rank == 0)
         CHECK(strstr(out, "dataset 1 (c1): rank 2: ") != NULL);
-    CHECK_INT(tool(&job, NULL, out, sizeof out, "verify", "--cache", "--repair", NULL),
+    CHECK_INT(tool(job, NULL, out, sizeof out, "verify", "--cache", "--repair", NULL),
               0);
-    CHECK_INT(tool(&job, NULL, out, sizeof out, "verify", "--cache", NULL), 0);
-    ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
-    job_check_restart(&job, ctx, "c1", 1);
-    job_end(&job, ctx);
-    job_free(&job);
+    CHECK_INT(tool(job, NULL, out, sizeof out, "verify", "--cache", NULL), 0);
+    ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);
+    job_check_restart(job, ctx, "c1", 1);
+    job_end(job, ctx);
 }
 
 /* --- a job that lives --- */
 
-MPI_CASE(nothing_is_saved_during_a_run)
+JOB_CASE(nothing_is_saved_during_a_run, 4)
 {
     static const char *const on_nodes = "SCR_VNODES=n[1-4]";
-    struct job job;
     char out[256];
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
-    job_checkpoint(&job, ctx, "c1", 1);
-    CHECK_INT(tool(&job, on_nodes, out, sizeof out, "postrun", NULL), 2);
-    CHECK_ENTRY(1, -1, 0);
-    job_checkpoint(&job, ctx, "c2", 2);
-    job_kill(&job, ctx);
-    CHECK_INT(tool(&job, on_nodes, out, sizeof out, "postrun", NULL), 0);
-    CHECK_ENTRY(2, 1, 1);
-    job_check_prefix(&job, nodes, "c2", 2);
-    job_free(&job);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(job, ctx, "c1", 1);
+    CHECK_INT(tool(job, on_nodes, out, sizeof out, "postrun", NULL), 2);
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
+    job_checkpoint(job, ctx, "c2", 2);
+    job_kill(job, ctx);
+    CHECK_INT(tool(job, on_nodes, out, sizeof out, "postrun", NULL), 0);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    job_check_prefix(job, nodes, "c2", 2);
 }
 
 int main(int argc, char **argv)
