@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "base/interval.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "tool.h"
@@ -114,23 +115,15 @@ static int read_log(struct scr_tool *t, const char *path, struct history *h,
 
 /* --- the answer --- */
 
-/* Seconds between checkpoints that cost so much, where runs end after mean seconds:
- * Young 1974, first order; Daly 2006, equation 37. */
-static double best_interval(double cost, double mean, int young)
-{
-    double f = cost / (2 * mean), first = sqrt(2 * cost * mean);
-    if (young)
-        return first;
-    return f < 1 ? first * (1 + sqrt(f) / 3 + f / 9) - cost : mean;
-}
-
 static void tell(struct scr_tool *t, const struct scr_args *a, const struct history *h,
                  int young)
 {
     int known = h->runs > 0 && h->run_secs > 0 && h->ckpt_secs > 0;
     double mean = known ? h->run_secs / h->runs : 0;
     double cost = known ? h->ckpt_secs / h->ckpts : 0;
-    double secs = known ? best_interval(cost, mean, young) : UNKNOWN;
+    double secs = !known  ? UNKNOWN
+                  : young ? scr_interval_young(cost, mean)
+                          : scr_interval_daly(cost, mean);
     double percent = known ? 100 * cost / secs : UNKNOWN;
     if (a->opt[OPT_STATS] != NULL)
         scr_tool_print(t,

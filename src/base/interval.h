@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How often to checkpoint: formulas, without any measuring.
+ *
+ * Times are seconds, rates failures a second; failures come at random, at a constant
+ * rate. M is the mean time between failures, 1/rate. A cost is what a checkpoint keeps
+ * the program from computing. Costs and rates may be 0 and infinite; a negative one,
+ * a mean time of 0, or NaN gives NaN. Nothing here can fail otherwise, takes memory,
+ * or depends on anything but its arguments. Levels are numbered from 0 here, the
+ * cheapest first, and a failure of class l needs a checkpoint of level l or above. */
+#ifndef SCR_BASE_INTERVAL_H
+#define SCR_BASE_INTERVAL_H
+
+/* --- one level: seconds of computing between two checkpoints --- */
+/* First order: sqrt(2CM) (Young, CACM 17(9), 1974). Good where C is far below M. */
+double scr_interval_young(double cost, double mean);
+/* Higher order (Daly, FGCS 22(3), 2006, equation 37); M where C >= 2M. */
+double scr_interval_daly(double cost, double mean);
+/* Exact: where the expected time M e^(R/M) (e^((T+C)/M) - 1) / T for a second of work
+ * is least: M (1 + W(-e^(-C/M - 1))), whatever the time R that a restart takes. W is
+ * the principal branch of Lambert's function. 0 if C is 0, infinite if M is. */
+double scr_interval_best(double cost, double mean);
+/* Share of the time, from 0 to 1, that is lost to checkpoints, and to work that is done
+ * again, in the first order: h / (1 + h) with h = C/T + rate T/2. */
+double scr_interval_waste(double cost, double rate, double interval);
+
+/* --- several levels --- */
+enum { SCR_LEVELS_MAX = 6 };
+
+struct scr_ckpt_level {
+    double cost;    /* of a checkpoint of this level, in addition to the lower ones */
+    double rate;    /* of failures that need this level at least */
+    double recover; /* time to restart from it; only the Markov model counts it */
+};
+
+/* When each level is due: level 0 would be every `interval` seconds. Of a level that is
+ * useless, as the next one is about as cheap for what it is needed for, every is 0, and
+ * the next is used for its failures. Else every counts checkpoints of the next lower
+ * level that is used, of which this is one: {1, 27} is a checkpoint of level 1 after 26
+ * of level 0. The lowest that is used has 1. */
+struct scr_schedule {
+    double interval;
+    int every[SCR_LEVELS_MAX];
+    double overhead; /* time lost for a second of work, first order */
+};
+/* The best choice of levels and their periods, to the first order: minimizes the sum of
+ * C/T + rate T/2 (Benoit et al., IEEE TC 66(7), 2017). n from 1 to SCR_LEVELS_MAX,
+ * costs above 0. Levels above the last with a rate above 0 are not used; without any
+ * the interval is infinite. Returns 0, and *s is not set, where an argument is not as
+ * it has to be, else 1. */
+int scr_schedule_find(const struct scr_ckpt_level *levels, int n,
+                      struct scr_schedule *s);
+
+/* The Markov model of Moody, Bronevetsky, Mohror and de Supinski (SC10): expected time
+ * to get from one checkpoint of the highest level to the next, where failures also
+ * strike checkpoints and restarts, in which those that the level restarted from may not
+ * survive make a higher one necessary. Costs are of the whole checkpoint of a
+ * level, as it takes the place of a lower one here. */
+struct scr_markov {
+    int n; /* levels, from 1 to SCR_LEVELS_MAX */
+    struct scr_ckpt_level level[SCR_LEVELS_MAX];
+    /* Checkpoints of level l between two of a higher one, from 0; that of the last
+     * level is taken as 1. */
+    int between[SCR_LEVELS_MAX];
+    double interval; /* seconds of work between two checkpoints of any level */
+};
+/* Work done for a second that passes, from 0 to 1; *time (may be NULL): the expected
+ * seconds. NaN: an argument is not as it has to be. Steps: the sum of between. */
+double scr_markov_efficiency(const struct scr_markov *m, double *time);
+
+#endif
