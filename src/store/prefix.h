@@ -106,9 +106,9 @@ int scr_prefix_index_mend(const struct scr_env *env, const struct scr_prefix *p,
                           const scr_hash *dset, int complete, time_t when,
                           struct scr_err *err);
 
-/* Other state files by name ("halt.scr", "flush.scr", "nodes.scr"). Absent reads as
- * empty; a corrupt one is SCR_E_CORRUPT with the path (those three are kept aside as
- * .damaged.<n> on update, with a warning). */
+/* Other state files by name ("halt.scr", "flush.scr", "nodes.scr" …). Absent reads as
+ * empty; a corrupt one is SCR_E_CORRUPT with the path (those that can be given again
+ * are kept aside as .damaged.<n> on update, with a warning). */
 int scr_prefix_state_read(const struct scr_env *env, const struct scr_prefix *p,
                           const char *name, scr_hash *h, struct scr_err *err);
 int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *p,

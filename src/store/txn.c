@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "base/str.h"
+#include "fmt/autopilot.h"
 
 enum {
     LOCK_TIMEOUT_MS =
@@ -29,6 +30,8 @@ static const struct traits {
      * parallel file system to sync it. */
     { "flush.scr", SCR_VOLATILE, 1, 0 },
     { "nodes.scr", SCR_VOLATILE, 1, 0 },
+    /* Begun anew it costs some advice: nothing waits for it. */
+    { SCR_AUTOPILOT_FILE, SCR_VOLATILE, 1, 0 },
     { "current.scr", SCR_DURABLE, 1, 0 },
     { "identity.scr", SCR_DURABLE, 1, 0 },
     { NULL, SCR_DURABLE, 0, 0 },

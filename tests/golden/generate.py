@@ -507,6 +507,30 @@ def small_files():
     write("nodes/bad-corrupt-two.scr", {"NODES": ["3", "4"]})
     write("nodes/bad-corrupt-text.scr", {"NODES": "four"})
 
+    def average(usec, count):
+        return {"USEC": usec, "COUNT": count}
+
+    autopilot = {
+        "VERSION": 1,
+        "UPTIME": 43200000000,
+        "FAILURES": {"PROCESS": 2, "NODE": 1},
+        "COST": average(12000000, 8),
+        "RUN": {"JOB": "1145655", "SEEN": 1298937600},
+    }
+    write("autopilot/good-manual.scr", autopilot)
+    run = {"JOB": "1145655", "SEEN": 1298937600, "END": 1298944800}
+    more = {"FLUSH": average(60000000, 3), "BETWEEN": average(500000, 8)}
+    failures = {"PROCESS": 2, "NODE": 1, "SYSTEM": 3}
+    write("autopilot/good-all.scr", {**without(autopilot, "RUN"), "FAILURES": failures, **more, "RUN": run})
+    write("autopilot/good-closed.scr", without(autopilot, "RUN"))
+    write("autopilot/bad-version-newer.scr", {**autopilot, "VERSION": 2})
+    write("autopilot/bad-corrupt-no-version.scr", without(autopilot, "VERSION"))
+    write("autopilot/bad-corrupt-version-0.scr", {**autopilot, "VERSION": 0})
+    write("autopilot/bad-corrupt-uptime.scr", {**autopilot, "UPTIME": -1})
+    write("autopilot/bad-corrupt-failures.scr", {**autopilot, "FAILURES": {"NODE": "some"}})
+    write("autopilot/bad-corrupt-average.scr", {**autopilot, "COST": {"USEC": ["1", "2"]}})
+    write("autopilot/bad-corrupt-no-job.scr", {**autopilot, "RUN": {"SEEN": 1}})
+
     def cached(number, places):
         return {
             "NAME": "ckpt.%d" % number,

@@ -14,6 +14,7 @@
 
 #include "base/hashfile.h"
 #include "base/str.h"
+#include "fmt/autopilot.h"
 #include "fmt/filemap.h"
 #include "fmt/state.h"
 #include "fmt/transfer.h"
@@ -116,6 +117,23 @@ static int decode_nodes(scr_hash *h, struct scr_err *err)
     return rc;
 }
 
+/* What is written of it again is what was read. */
+static int decode_autopilot(scr_hash *h, struct scr_err *err)
+{
+    struct scr_autopilot a;
+    struct scr_open_run run;
+    memset(&a, 0xa5, sizeof a);
+    int rc = scr_autopilot_get(h, &a, &run, err);
+    assert_true(rc == SCR_OK || untouched(&a, sizeof a));
+    if (rc != SCR_OK)
+        return rc;
+    scr_hash *again = scr_hash_new();
+    assert_int_equal(scr_autopilot_set(again, &a, &run), SCR_OK);
+    assert_true(scr_hash_equal(again, h));
+    scr_hash_delete(again);
+    return rc;
+}
+
 static int decode_transfer(scr_hash *h, struct scr_err *err)
 {
     uint64_t left = 7;
@@ -134,10 +152,11 @@ static const struct format {
     int (*decode)(scr_hash *h, struct scr_err *err);
     int own_order; /* the result of decode is as it is written, in its own order */
 } formats[] = {
-    { "filemap", decode_filemap, 0 }, { "index", decode_index, 1 },
-    { "summary", decode_summary, 0 }, { "rank2file", decode_rank2file, 0 },
-    { "halt", decode_halt, 0 },       { "flush", decode_flush, 0 },
-    { "nodes", decode_nodes, 0 },     { "transfer", decode_transfer, 0 },
+    { "filemap", decode_filemap, 0 },     { "index", decode_index, 1 },
+    { "summary", decode_summary, 0 },     { "rank2file", decode_rank2file, 0 },
+    { "halt", decode_halt, 0 },           { "flush", decode_flush, 0 },
+    { "nodes", decode_nodes, 0 },         { "transfer", decode_transfer, 0 },
+    { "autopilot", decode_autopilot, 0 },
 };
 
 /* --- the files --- */
@@ -289,6 +308,7 @@ static void manual_pages_show_golden_files(void **state)
         { "scr_halt_file.5.md", "halt/good-manual.scr" },
         { "scr_flush_file.5.md", "flush/good-manual.scr" },
         { "scr_nodes_file.5.md", "nodes/good-4.scr" },
+        { "scr_autopilot_file.5.md", "autopilot/good-manual.scr" },
         { "scr_transfer_file.5.md", "transfer/good-manual.scr" },
         { "scr_outgoing_file.5.md", "outgoing/good-manual.scr" },
     };

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statistics of runs, and how often to checkpoint by them. */
+#include "fmt/autopilot.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/interval.h"
+#include "base/str.h"
+
+enum { VERSION = 1, USEC = 1000000 };
+
+void scr_average_add(struct scr_average *a, double value)
+{
+    a->n += a->n < SCR_AVERAGE_OF;
+    a->value += (value - a->value) / (double)a->n;
+}
+
+/* --- autopilot.scr --- */
+
+static const char *const classes[SCR_FAILURES] = { "PROCESS", "NODE", "SYSTEM" };
+
+static const struct {
+    const char *key;
+    size_t at;
+} averages[] = {
+    { "COST", offsetof(struct scr_autopilot, cost) },
+    { "FLUSH", offsetof(struct scr_autopilot, flush) },
+    { "BETWEEN", offsetof(struct scr_autopilot, between) },
+};
+enum { NAVERAGES = sizeof averages / sizeof *averages };
+
+static struct scr_average *average_at(struct scr_autopilot *a, size_t i)
+{
+    return (struct scr_average *)(void *)((char *)a + averages[i].at);
+}
+
+/* A number that is not there is 0. */
+static int get_number(const scr_hash *h, const char *key, int64_t *n,
+                      struct scr_err *err)
+{
+    *n = 0;
+    if (scr_hash_get(h, key) != NULL && (!scr_hash_get_val_i64(h, key, n) || *n < 0))
+        return scr_fail(err, SCR_E_CORRUPT, 0, "autopilot file: bad %s", key);
+    return SCR_OK;
+}
+
+static int get_version(const scr_hash *h, struct scr_err *err)
+{
+    int64_t version = 0;
+    if (scr_hash_size(h) == 0)
+        return SCR_OK;
+    TRY(get_number(h, "VERSION", &version, err));
+    if (version == 0)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "autopilot file: no VERSION");
+    if (version > VERSION)
+        return scr_fail(err, SCR_E_VERSION, 0,
+                        "autopilot file: version %" PRId64
+                        " is newer than this reader's %d",
+                        version, VERSION);
+    return SCR_OK;
+}
+
+static int get_run(const scr_hash *h, struct scr_open_run *run, struct scr_err *err)
+{
+    const scr_hash *r = scr_hash_get(h, "RUN");
+    *run = (struct scr_open_run){ 0 };
+    if (r == NULL)
+        return SCR_OK;
+    TRY(get_number(r, "SEEN", &run->seen, err));
+    TRY(get_number(r, "END", &run->end, err));
+    run->job_id = scr_hash_get_val(r, "JOB");
+    return run->job_id != NULL
+               ? SCR_OK
+               : scr_fail(err, SCR_E_CORRUPT, 0, "autopilot file: a run without JOB");
+}
+
+int scr_autopilot_get(const scr_hash *h, struct scr_autopilot *a,
+                      struct scr_open_run *run, struct scr_err *err)
+{
+    struct scr_autopilot got = { 0 };
+    struct scr_open_run open;
+    int64_t usec;
+    TRY(get_version(h, err));
+    TRY(get_number(h, "UPTIME", &usec, err));
+    got.uptime = (double)usec / USEC;
+    for (size_t i = 0; i < SCR_FAILURES; i++)
+        TRY(get_number(scr_hash_get(h, "FAILURES"), classes[i], &got.failures[i], err));
+    for (size_t i = 0; i < NAVERAGES; i++) {
+        const scr_hash *from = scr_hash_get(h, averages[i].key);
+        struct scr_average *to = average_at(&got, i);
+        TRY(get_number(from, "USEC", &usec, err));
+        TRY(get_number(from, "COUNT", &to->n, err));
+        to->value = (double)usec / USEC;
+    }
+    TRY(get_run(h, &open, err));
+    *a = got;
+    *run = open;
+    return SCR_OK;
+}
+
+/* Whole microseconds; a clock that fails does not make the file unreadable. */
+static void set_usec(scr_hash *h, const char *key, double seconds)
+{
+    double usec = seconds * USEC;
+    scr_hash_set_val_i64(h, key, usec > 0 && usec < 9e18 ? (int64_t)(usec + 0.5) : 0);
+}
+
+int scr_autopilot_set(scr_hash *h, const struct scr_autopilot *a,
+                      const struct scr_open_run *run)
+{
+    struct scr_autopilot copy = *a;
+    (void)scr_hash_unset(h, "RUN");
+    scr_hash_set_val_i64(h, "VERSION", VERSION);
+    set_usec(h, "UPTIME", a->uptime);
+    for (size_t i = 0; i < SCR_FAILURES; i++)
+        if (a->failures[i] > 0)
+            scr_hash_set_val_i64(scr_hash_setf(h, NULL, "FAILURES"), classes[i],
+                                 a->failures[i]);
+    for (size_t i = 0; i < NAVERAGES; i++) {
+        const struct scr_average *from = average_at(&copy, i);
+        if (from->n == 0)
+            continue;
+        scr_hash *to = scr_hash_setf(h, NULL, "%s", averages[i].key);
+        set_usec(to, "USEC", from->value);
+        scr_hash_set_val_i64(to, "COUNT", from->n);
+    }
+    if (run->job_id != NULL) {
+        scr_hash *r = scr_hash_set(h, "RUN", NULL);
+        scr_hash_set_val(r, "JOB", run->job_id);
+        scr_hash_set_val_i64(r, "SEEN", run->seen);
+        if (run->end > 0)
+            scr_hash_set_val_i64(r, "END", run->end);
+    }
+    return h != NULL && scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_autopilot_close(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    (void)arg;
+    TRY(get_version(h, err));
+    *changed = scr_hash_unset(h, "RUN");
+    return SCR_OK;
+}
+
+/* --- failures --- */
+
+int scr_open_run_has_failed(const struct scr_open_run *run,
+                            const struct scr_autopilot *a, const char *job_id)
+{
+    /* A run that computed up to the end was written not longer ago than this. */
+    double since = SCR_AUTOPILOT_EVERY + 2 * a->between.value + 2 * a->cost.value;
+    if (run->job_id == NULL)
+        return 0;
+    return strcmp(run->job_id, job_id) == 0 || run->end == 0 ||
+           (double)run->seen + since < (double)run->end;
+}
+
+/* Until failures are seen: of all that keep a job from going on, so many are of each
+ * class. */
+static const double shares[SCR_FAILURES] = { 0.5, 0.4, 0.1 };
+
+/* As if one failure had been seen in the time that is expected between two. */
+static double rate_of(const struct scr_autopilot *a,
+                      const struct scr_autopilot_job *job, int class)
+{
+    double mean = job->mtbf / (job->nodes > 1 ? job->nodes : 1) / shares[class];
+    return ((double)a->failures[class] + 1) / (a->uptime + mean);
+}
+
+/* --- advice --- */
+
+/* Before anything is known; the share of the time of an asynchronous flush that the
+ * program loses to it; what an end of the allocation needs besides. */
+static const double first_interval = 60, slowdown = 0.1, margin = 60;
+
+void scr_autopilot_advise(const struct scr_autopilot *a,
+                          const struct scr_autopilot_job *job, struct scr_advice *out)
+{
+    int n = job->flush_every > 1 ? job->flush_every : 1;
+    double near =
+        rate_of(a, job, SCR_FAILED_PROCESS) + rate_of(a, job, SCR_FAILED_NODE);
+    double far = rate_of(a, job, SCR_FAILED_SYSTEM);
+    double flush = job->flush_every > 0 ? a->flush.value / n : 0;
+    /* What only the prefix directory has is n intervals old. */
+    double rate = near + n * far;
+    *out = (struct scr_advice){
+        .is_known = a->cost.n > 0,
+        .mean = 1 / (near + far),
+        .cost = a->cost.value + (job->is_async ? slowdown : 1) * flush,
+    };
+    out->interval =
+        out->is_known ? scr_interval_best(out->cost, 1 / rate) : first_interval;
+    if (job->is_async && flush > out->interval)
+        out->interval = flush; /* the one before is still being copied */
+    if (job->most > 0 && job->most < 100)
+        out->interval = fmax(out->interval, out->cost * (100 / job->most - 1));
+    out->waste = scr_interval_waste(out->cost, rate, fmax(out->interval, 1e-6));
+}
+
+int scr_advice_has_changed(const struct scr_advice *now, const struct scr_advice *was)
+{
+    return now->is_known != was->is_known ||
+           fabs(now->interval - was->interval) > 0.1 * was->interval;
+}
+
+/* "13 min", into 32 bytes. */
+static const char *format_time(double seconds, char *buf, size_t size)
+{
+    static const struct {
+        double most, unit;
+        const char *name;
+    } units[] = { { 120, 1, "s" }, { 7200, 60, "min" }, { 172800, 3600, "h" } };
+    double unit = 86400;
+    const char *name = "d";
+    for (size_t i = sizeof units / sizeof *units; i-- > 0;)
+        if (seconds < units[i].most) {
+            unit = units[i].unit;
+            name = units[i].name;
+        }
+    double n = seconds / unit;
+    (void)snprintf(buf, size, "%.*f %s", n < 10 ? 1 : 0, n, name);
+    return buf;
+}
+
+char *scr_advice_text(const struct scr_advice *advice, const struct scr_autopilot *a)
+{
+    char mean[32], uptime[32], cost[32], interval[32];
+    int64_t failures = 0;
+    format_time(advice->interval, interval, sizeof interval);
+    if (!advice->is_known)
+        return scr_asprintf("what a checkpoint costs is not known yet; the first one "
+                            "after %s",
+                            interval);
+    for (int i = 0; i < SCR_FAILURES; i++)
+        failures += a->failures[i];
+    return scr_asprintf("MTBF %s from %" PRId64 " failures in %s; C %s; checkpoint "
+                        "every %s; expected waste %.1f %%",
+                        format_time(advice->mean, mean, sizeof mean), failures,
+                        format_time(a->uptime, uptime, sizeof uptime),
+                        format_time(advice->cost, cost, sizeof cost), interval,
+                        100 * advice->waste);
+}
+
+int scr_autopilot_is_due(const struct scr_autopilot *a, const struct scr_advice *advice,
+                         double elapsed, double left)
+{
+    double w = a->between.value;
+    /* The next call may come too late for what has to be done before the end. Once it
+     * is time for that, one checkpoint is enough. */
+    double last = a->cost.value + a->flush.value + margin + w;
+    if (elapsed >= advice->interval - w / 2)
+        return 1;
+    return left < last && elapsed > last - left;
+}

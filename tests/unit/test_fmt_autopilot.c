@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statistics of runs, the advice they lead to, and what comes of it in weeks of
+ * failures. */
+#include "helper_tmp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/interval.h"
+#include "fmt/autopilot.h"
+
+#define HOUR 3600.0
+#define DAY  (24 * HOUR)
+
+#define IS_NEAR(value, expected, within)                                               \
+    do {                                                                               \
+        double is_ = (value), should_ = (expected);                                    \
+        if (!(fabs(is_ - should_) <= (within)))                                        \
+            fail_msg("%s is %.12g, not %.12g", #value, is_, should_);                  \
+    } while (0)
+
+static const struct scr_open_run no_run = { NULL, 0, 0 };
+
+/* --- the file --- */
+
+static const struct scr_autopilot some = {
+    .uptime = 43200.5,
+    .failures = { 2, 0, 1 },
+    .cost = { 12.25, 8 },
+    .flush = { 60, 3 },
+    .between = { 0.5, 8 },
+};
+
+static void fields_and_unknown_keys(void **state)
+{
+    (void)state;
+    struct scr_autopilot got;
+    struct scr_open_run run = { "17", 1000, 5000 }, back;
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_autopilot_get(h, &got, &back, NULL), SCR_OK);
+    assert_true(got.uptime == 0 && got.cost.n == 0 && back.job_id == NULL);
+    scr_hash_set_val(h, "FUTURE", "kept");
+    assert_int_equal(scr_autopilot_set(h, &some, &run), SCR_OK);
+    assert_int_equal(scr_autopilot_get(h, &got, &back, NULL), SCR_OK);
+    IS_NEAR(got.uptime, 43200.5, 1e-6);
+    assert_true(got.failures[SCR_FAILED_PROCESS] == 2 &&
+                got.failures[SCR_FAILED_NODE] == 0 &&
+                got.failures[SCR_FAILED_SYSTEM] == 1);
+    assert_true(got.cost.n == 8 && got.flush.n == 3 && got.between.n == 8);
+    IS_NEAR(got.cost.value, 12.25, 1e-6);
+    IS_NEAR(got.flush.value, 60, 1e-6);
+    IS_NEAR(got.between.value, 0.5, 1e-6);
+    assert_string_equal(back.job_id, "17");
+    assert_true(back.seen == 1000 && back.end == 5000);
+    assert_int_equal(scr_autopilot_set(h, &some, &no_run), SCR_OK);
+    assert_int_equal(scr_autopilot_get(h, &got, &back, NULL), SCR_OK);
+    assert_null(back.job_id);
+    assert_string_equal(scr_hash_get_val(h, "FUTURE"), "kept");
+    assert_int_equal(scr_autopilot_set(NULL, &some, &no_run), SCR_E_NOMEM);
+    scr_hash_delete(h);
+}
+
+static void a_run_is_closed_once(void **state)
+{
+    (void)state;
+    int changed = 7;
+    struct scr_open_run run = { "17", 1000, 0 };
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_autopilot_close(h, NULL, &changed, NULL), SCR_OK);
+    assert_int_equal(changed, 0);
+    assert_int_equal(scr_autopilot_set(h, &some, &run), SCR_OK);
+    assert_int_equal(scr_autopilot_close(h, NULL, &changed, NULL), SCR_OK);
+    assert_int_equal(changed, 1);
+    assert_int_equal(scr_autopilot_close(h, NULL, &changed, NULL), SCR_OK);
+    assert_int_equal(changed, 0);
+    scr_hash_set_val_i64(h, "VERSION", 2);
+    assert_int_equal(scr_autopilot_close(h, NULL, &changed, NULL), SCR_E_VERSION);
+    scr_hash_delete(h);
+}
+
+static void numbers_that_are_none_are_written_as_0(void **state)
+{
+    (void)state;
+    struct scr_autopilot odd = some, got;
+    struct scr_open_run run;
+    scr_hash *h = scr_hash_new();
+    odd.uptime = NAN;
+    odd.cost.value = -1;
+    odd.flush.value = INFINITY;
+    assert_int_equal(scr_autopilot_set(h, &odd, &no_run), SCR_OK);
+    assert_int_equal(scr_autopilot_get(h, &got, &run, NULL), SCR_OK);
+    assert_true(got.uptime == 0 && got.cost.value == 0 && got.flush.value == 0);
+    scr_hash_delete(h);
+}
+
+/* --- failures --- */
+
+static void which_runs_have_failed(void **state)
+{
+    (void)state;
+    static const struct {
+        struct scr_open_run run;
+        const char *now;
+        int failed;
+    } rows[] = {
+        { { NULL, 0, 0 }, "17", 0 },
+        { { "17", 1000, 0 }, "17", 1 }, /* its allocation is still there */
+        { { "17", 100000, 100100 }, "17", 1 },
+        { { "17", 100000, 0 }, "18", 1 }, /* nobody knows when it was to end */
+        { { "17", 100000, 100100 }, "18", 0 },
+        { { "17", 99500, 100100 }, "18", 0 },
+        { { "17", 50000, 100100 }, "18", 1 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (scr_open_run_has_failed(&rows[i].run, &some, rows[i].now) != rows[i].failed)
+            fail_msg("row %zu", i);
+}
+
+static void averages_follow(void **state)
+{
+    (void)state;
+    struct scr_average a = { 0 };
+    scr_average_add(&a, 10);
+    IS_NEAR(a.value, 10, 0);
+    scr_average_add(&a, 20);
+    IS_NEAR(a.value, 15, 1e-12);
+    for (int i = 0; i < 100; i++)
+        scr_average_add(&a, 40);
+    IS_NEAR(a.value, 40, 1e-3);
+    assert_int_equal(a.n, SCR_AVERAGE_OF);
+}
+
+/* --- advice --- */
+
+static const struct scr_autopilot_job job = { 100, 1825 * DAY, 10, 0, 0 };
+
+static void before_anything_is_known(void **state)
+{
+    (void)state;
+    struct scr_autopilot a = { 0 };
+    struct scr_advice advice;
+    scr_autopilot_advise(&a, &job, &advice);
+    assert_false(advice.is_known);
+    IS_NEAR(advice.mean, 18.25 * DAY, 1);
+    assert_false(scr_autopilot_is_due(&a, &advice, 59, INFINITY));
+    assert_true(scr_autopilot_is_due(&a, &advice, 60, INFINITY));
+    scr_average_add(&a.between, 50); /* the next would come at 100 */
+    assert_true(scr_autopilot_is_due(&a, &advice, 50, INFINITY));
+    assert_false(scr_autopilot_is_due(&a, &advice, 34, INFINITY));
+}
+
+static void failures_shorten_the_interval(void **state)
+{
+    (void)state;
+    struct scr_autopilot a = { .uptime = 1e-9, .cost = { 12, 1 }, .between = { 1, 8 } };
+    struct scr_autopilot_job near = job;
+    struct scr_advice advice, after;
+    near.flush_every = 0;
+    scr_autopilot_advise(&a, &near, &advice);
+    IS_NEAR(advice.interval, scr_interval_best(12, 18.25 * DAY), 1e-3);
+    a.failures[SCR_FAILED_PROCESS] = 9;
+    scr_autopilot_advise(&a, &near, &after);
+    IS_NEAR(after.mean, 18.25 * DAY / 5.5, 1);
+    IS_NEAR(after.interval, scr_interval_best(12, 18.25 * DAY / 5.5), 1e-3);
+    assert_true(scr_advice_has_changed(&after, &advice));
+    assert_false(scr_advice_has_changed(&advice, &advice));
+    /* Time without any lengthens it. */
+    a.uptime = 1e9;
+    scr_autopilot_advise(&a, &near, &advice);
+    assert_true(advice.interval > after.interval);
+}
+
+static void flushes_count(void **state)
+{
+    (void)state;
+    struct scr_autopilot a = { .cost = { 12, 1 }, .flush = { 600, 1 } };
+    struct scr_autopilot_job j = job;
+    struct scr_advice advice;
+    scr_autopilot_advise(&a, &j, &advice);
+    IS_NEAR(advice.cost, 72, 1e-9);
+    /* Of ten failures one loses ten intervals. */
+    IS_NEAR(advice.interval, scr_interval_best(72, 18.25 * DAY / 1.9), 1e-3);
+    j.is_async = 1;
+    scr_autopilot_advise(&a, &j, &advice);
+    IS_NEAR(advice.cost, 18, 1e-9);
+    a.flush.value = 1e6; /* one cannot begin before the last has ended */
+    a.cost.value = 0;
+    j.mtbf = DAY;
+    scr_autopilot_advise(&a, &j, &advice);
+    IS_NEAR(advice.interval, 1e5, 1e-3);
+}
+
+static void a_share_of_the_time_is_a_limit(void **state)
+{
+    (void)state;
+    struct scr_autopilot a = { .cost = { 12, 1 } };
+    struct scr_autopilot_job j = job;
+    struct scr_advice advice;
+    j.mtbf = DAY;
+    j.most = 1;
+    scr_autopilot_advise(&a, &j, &advice);
+    IS_NEAR(advice.interval, 12 * 99, 1e-9);
+    j.most = 50;
+    scr_autopilot_advise(&a, &j, &advice);
+    assert_true(advice.interval > 12);
+    j.most = 100; /* no limit */
+    scr_autopilot_advise(&a, &j, &advice);
+    assert_true(advice.interval > 12);
+}
+
+static void once_before_the_allocation_ends(void **state)
+{
+    (void)state;
+    struct scr_autopilot a = { .cost = { 12, 1 }, .flush = { 100, 1 } };
+    const struct scr_advice advice = { .is_known = 1, .interval = 3600 };
+    scr_average_add(&a.between, 10);
+    assert_false(scr_autopilot_is_due(&a, &advice, 1000, 182));
+    assert_true(scr_autopilot_is_due(&a, &advice, 1000, 181)); /* 12 + 100 + 60 + 10 */
+    assert_false(scr_autopilot_is_due(&a, &advice, 20, 160));  /* done at 180 */
+    assert_true(scr_autopilot_is_due(&a, &advice, 23, 160));   /* before that */
+}
+
+static void advice_is_one_line(void **state)
+{
+    (void)state;
+    struct scr_autopilot a = { .uptime = 12 * HOUR,
+                               .failures = { 1, 1, 1 },
+                               .cost = { 12, 1 } };
+    struct scr_advice advice = { 1, 780, 9 * HOUR, 12, 0.031 };
+    char *text = scr_advice_text(&advice, &a);
+    assert_string_equal(text, "MTBF 9.0 h from 3 failures in 12 h; C 12 s; checkpoint "
+                              "every 13 min; expected waste 3.1 %");
+    free(text);
+    advice = (struct scr_advice){ 1, 3 * DAY, 20 * DAY, 0.25, 0 };
+    text = scr_advice_text(&advice, &a);
+    assert_string_equal(text, "MTBF 20 d from 3 failures in 12 h; C 0.2 s; checkpoint "
+                              "every 3.0 d; expected waste 0.0 %");
+    free(text);
+    advice = (struct scr_advice){ .interval = 60 };
+    text = scr_advice_text(&advice, &a);
+    assert_string_equal(text, "what a checkpoint costs is not known yet; the first one "
+                              "after 60 s");
+    free(text);
+}
+
+/* --- weeks of failures --- */
+
+/* A machine with failures that a checkpoint in cache survives, and others that need a
+ * flushed one, and a program on it that asks every `step` seconds. */
+struct world {
+    double rate[2], cost, flush, step;
+    int every; /* of checkpoints one is flushed */
+    uint64_t random;
+    double now, next;           /* seconds; of the next failure */
+    int failed;                 /* its class */
+    double work, kept, flushed; /* done, in cache, on the prefix */
+};
+
+/* splitmix64, from 0 to 1, both excluded */
+static double draw(uint64_t *random)
+{
+    uint64_t x = *random += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return ((double)((x ^ x >> 31) >> 11) + 0.5) * 0x1p-53;
+}
+
+static void plan_failure(struct world *w)
+{
+    double rate = w->rate[0] + w->rate[1];
+    w->next = w->now - log(draw(&w->random)) / rate;
+    w->failed = draw(&w->random) * rate > w->rate[0];
+}
+
+/* 0 if something fails before that time has passed. */
+static int pass(struct world *w, double seconds)
+{
+    int is_well = w->now + seconds < w->next;
+    w->now = is_well ? w->now + seconds : w->next;
+    return is_well;
+}
+
+/* Until the run fails, or so much time has passed in all; restarts cost what writing
+ * does. */
+static void run_once(struct world *w, struct scr_autopilot *a,
+                     const struct scr_autopilot_job *j, double until)
+{
+    int count = 0;
+    double last = w->now, seen = w->now;
+    struct scr_advice advice;
+    while (w->now < until && pass(w, w->step)) {
+        w->work += w->step;
+        scr_average_add(&a->between, w->step);
+        scr_autopilot_advise(a, j, &advice);
+        if (!scr_autopilot_is_due(a, &advice, w->now - last, INFINITY))
+            continue;
+        int flushes = ++count % w->every == 0;
+        if (!pass(w, w->cost + (flushes ? w->flush : 0)))
+            return;
+        scr_average_add(&a->cost, w->cost);
+        if (flushes)
+            scr_average_add(&a->flush, w->flush);
+        a->uptime += w->now - seen; /* as the file is written */
+        last = seen = w->now;
+        w->kept = w->work;
+        w->flushed = flushes ? w->work : w->flushed;
+    }
+}
+
+static double live(const struct world *begin, double mtbf, double days, uint64_t seed)
+{
+    struct world w = *begin;
+    struct scr_autopilot a = { 0 };
+    struct scr_autopilot_job j = { 1, mtbf, w.every, 0, 0 };
+    w.random = seed;
+    plan_failure(&w);
+    while (w.now < days * DAY) {
+        run_once(&w, &a, &j, days * DAY);
+        while (w.now >= w.next) { /* it has failed, maybe in a restart */
+            a.failures[w.failed ? SCR_FAILED_SYSTEM : SCR_FAILED_PROCESS]++;
+            w.work = w.kept = w.failed ? w.flushed : w.kept;
+            int from = w.failed;
+            plan_failure(&w);
+            (void)pass(&w, w.cost + (from ? w.flush : 0));
+        }
+    }
+    return w.work / w.now;
+}
+
+/* The best that any interval does on that machine. */
+static double best_possible(const struct world *w)
+{
+    double best = 0;
+    for (double t = 30; t < 10 * DAY; t *= 1.02) {
+        struct scr_markov m = { 2,
+                                { { w->cost, w->rate[0], w->cost },
+                                  { w->cost + w->flush, w->rate[1],
+                                    w->cost + w->flush } },
+                                { w->every - 1, 1 },
+                                t };
+        best = fmax(best, scr_markov_efficiency(&m, NULL));
+    }
+    return best;
+}
+
+/* Mean of some histories of six weeks, as a single one has luck. */
+static double live_often(const struct world *w, double mtbf)
+{
+    enum { HISTORIES = 10 };
+    double sum = 0;
+    for (int i = 0; i < HISTORIES; i++)
+        sum += live(w, mtbf, 42, 7 + (uint64_t)i);
+    return sum / HISTORIES;
+}
+
+static void weeks_of_failures(void **state)
+{
+    (void)state;
+    const struct world worlds[] = {
+        { { 0.9 / (9 * HOUR), 0.1 / (9 * HOUR) }, 12, 60, 20, 10, 0, 0, 0, 0, 0, 0, 0 },
+        { { 0.9 / (2 * DAY), 0.1 / (2 * DAY) }, 30, 300, 60, 10, 0, 0, 0, 0, 0, 0, 0 },
+        { { 0.9 / (2 * HOUR), 0.1 / (2 * HOUR) }, 5, 60, 10, 4, 0, 0, 0, 0, 0, 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
+        const struct world *w = &worlds[i];
+        double mean = 1 / (w->rate[0] + w->rate[1]), best = best_possible(w);
+        IS_NEAR(live_often(w, mean), best, 0.01);
+        IS_NEAR(live_often(w, mean * 10), best, 0.03);
+        IS_NEAR(live_often(w, mean / 10), best, 0.03);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_and_unknown_keys),
+        cmocka_unit_test(a_run_is_closed_once),
+        cmocka_unit_test(numbers_that_are_none_are_written_as_0),
+        cmocka_unit_test(which_runs_have_failed),
+        cmocka_unit_test(averages_follow),
+        cmocka_unit_test(before_anything_is_known),
+        cmocka_unit_test(failures_shorten_the_interval),
+        cmocka_unit_test(flushes_count),
+        cmocka_unit_test(a_share_of_the_time_is_a_limit),
+        cmocka_unit_test(once_before_the_allocation_ends),
+        cmocka_unit_test(advice_is_one_line),
+        cmocka_unit_test(weeks_of_failures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
