@@ -10,6 +10,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "fmt/autopilot.h"
 #include "runfile.h"
 #include "stop.h"
 #include "tool.h"
@@ -255,8 +256,12 @@ static int halt_one(struct scr_tool *t, const struct scr_args *a, struct change 
     if (c->is_change)
         rc =
             scr_prefix_state_update(&t->env, &t->prefix, "halt.scr", edit_halt, c, err);
-    if (rc == SCR_OK && c->immediate)
+    if (rc == SCR_OK && c->immediate) {
         rc = end_run(t, err);
+        /* That the run does not end by itself is no failure. */
+        (void)scr_prefix_state_update(&t->env, &t->prefix, SCR_AUTOPILOT_FILE,
+                                      scr_autopilot_close, NULL, NULL);
+    }
     return rc == SCR_OK ? list(t, a->opt[OPT_JSON] != NULL, err) : rc;
 }
 

@@ -185,6 +185,10 @@ static int end_all(struct scr_ctx *ctx)
     }
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_SUCCESS", .dset = id, .bytes = bytes,
               .secs = scr_now_mono() - since);
+    if (scr_cache_kind(ctx, id) & SCR_IS_CKPT) {
+        ctx->times.flush += scr_now_mono() - since;
+        ctx->times.flushes++;
+    }
     let_output_go_all(ctx, id);
     scr_retain_all(ctx);
     return SCR_OK;

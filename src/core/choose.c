@@ -241,8 +241,7 @@ static int try_stored_all(struct scr_ctx *ctx, struct search *s, struct scr_err 
     return SCR_OK;
 }
 
-/* Where nothing else is found: the newest unfinished one of which all files are there.
- */
+/* Where nothing else is found: the newest unfinished one whose files all exist. */
 static int try_unfinished_all(struct scr_ctx *ctx, struct search *s,
                               struct scr_err *err)
 {

@@ -18,6 +18,7 @@
 #include "core/loaded.h"
 #include "core/lost.h"
 #include "core/output.h"
+#include "core/pilot.h"
 #include "core/policy.h"
 #include "core/ranks.h"
 #include "core/underway.h"
@@ -120,6 +121,7 @@ struct scr_ctx {
     int halt_unsafe;  /* the flush that goes with it failed */
     int told_to_exit; /* SCR_Should_exit has said yes */
     struct scr_times times;
+    struct scr_pilot pilot;
     struct scr_err untold; /* why the flush file could not be written, if so */
     int log_failed;        /* the event log could not be written and is left alone */
 };

@@ -18,8 +18,7 @@
 
 /* --- the flush file: lists for commands what to save when the job has died --- */
 
-/* One that is in cache, written by another number of ranks: these ranks copy it for
- * those. */
+/* Copies a dataset in cache that a different number of ranks wrote. */
 static int flush_foreign_all(struct scr_ctx *ctx, const struct scr_copy_opts *o, int id,
                              uint64_t *bytes, struct scr_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The flush file, which says where each dataset is: it tells commands what to save when
- * the job has died. Rank 0 edits it while the others continue. */
+/* The flush file, which says where each dataset is: commands read it to save datasets
+ * when the job has died. Rank 0 edits it while the others continue. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

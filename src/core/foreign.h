@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A checkpoint that another number of ranks wrote. */
+/* A checkpoint that a different number of ranks wrote. */
 #ifndef SCR_CORE_FOREIGN_H
 #define SCR_CORE_FOREIGN_H
 

@@ -112,18 +112,9 @@ static int load_config(struct scr_ctx *ctx, struct scr_err *err)
     return rc == SCR_OK ? scr_cfg_load(&ctx->env, ctx->cfg, err) : rc;
 }
 
-/* Rows of params.def that nothing looks at yet. */
-static const char *const reserved[] = { "SCR_CHECKPOINT_AUTO", "SCR_MTBF" };
-
 /* Known and checked, but without effect in this build: a warning. */
 static void warn_without_effect(const struct scr_ctx *ctx)
 {
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (scr_cfg_is_set(ctx->cfg, reserved[i]))
-            scr_log(&ctx->log, SCR_LOG_WARN,
-                    "%s=%s (%s) has no effect in this version of SCR", reserved[i],
-                    scr_cfg_get(ctx->cfg, reserved[i]),
-                    scr_cfg_origin(ctx->cfg, reserved[i]));
     if (ctx->prm.flush_compress_id > 0 && !scr_zst_have())
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "SCR_FLUSH_COMPRESS=%s (%s): this SCR was built without libzstd, files "
@@ -444,6 +435,7 @@ int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
     scr_cache_spare_for(ctx, 0, 0);
     scr_async_dismiss(ctx);
     scr_wanted_forget_all(ctx);
+    scr_pilot_end(ctx);
     struct scr_err second = SCR_ERR_INIT;
     int rc2 =
         scr_halt_reason_all(ctx, SCR_HALT_FINALIZED, rc == SCR_OK ? err : &second);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is checked and settled before an open dataset is completed. */
+/* Checks and destinations of an open dataset before it is completed. */
 #ifndef SCR_CORE_LAYOUT_H
 #define SCR_CORE_LAYOUT_H
 

@@ -145,6 +145,7 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
     };
     r.moving.whole = &r.protect.whole;
     rc = move_and_rebuild_all(ctx, &r, rc, err);
+    ctx->pilot.rebuilt |= rc == SCR_OK && r.rep.rebuilt_ranks > 0;
     if (rc == SCR_OK && r.rep.rebuilt_ranks > 0)
         scr_log(&ctx->log, SCR_LOG_NOTE,
                 "%s (dataset %d): rebuilt the files of %d of %d ranks (%d files were "
@@ -155,7 +156,7 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
     return rc;
 }
 
-/* Of those made before *created, if there are several; out: when that one was. */
+/* Among those made before *created, if there are several; out: when that one was. */
 static int mend_one_all(struct scr_ctx *ctx, int id, int64_t *created,
                         struct scr_err *err)
 {

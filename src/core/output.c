@@ -443,7 +443,12 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
         return SCR_OK;
     }
     struct scr_err why = SCR_ERR_INIT;
+    double since = scr_now_mono();
     int rc = scr_flush_dataset_all(ctx, out->id, &why);
+    if (rc == SCR_OK && out->is_ckpt) {
+        ctx->times.flush += scr_now_mono() - since;
+        ctx->times.flushes++;
+    }
     ctx->flush_owed = due ? rc != SCR_OK : ctx->flush_owed;
     if (rc == SCR_OK && !out->is_ckpt) {
         struct scr_err left = SCR_ERR_INIT;

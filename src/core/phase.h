@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Phases, for drills: SCR_PHASE_FILE and SCR_PHASE_DELAY. Waits there if
- * <SCR_PHASE_FILE>.hold says so. */
+/* Phases, for drills: SCR_PHASE_FILE and SCR_PHASE_DELAY. A phase waits
+ * while <SCR_PHASE_FILE>.hold names it. */
 #ifndef SCR_CORE_PHASE_H
 #define SCR_CORE_PHASE_H
 

@@ -128,20 +128,27 @@ static int halt_all(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err *er
 }
 
 /* For a program without a run loop. Asking costs a command of the manager, so
- * only rank 0 does, which decides about halts, and only if the answer counts. */
-static void find_end_time(struct scr_ctx *ctx)
+ * only rank 0 does, which decides, and only if the answer counts. */
+static void find_end_time(struct scr_ctx *ctx, struct scr_err *why)
 {
     struct scr_rm rm;
-    struct scr_err why = SCR_ERR_INIT;
     int64_t end = 0;
-    if (ctx->world.rank != 0 || ctx->prm.halt_seconds == 0 || ctx->prm.end_time > 0)
+    if (ctx->world.rank != 0 || ctx->prm.end_time > 0)
         return;
-    if (scr_rm_open(&ctx->env, ctx->cfg, &ctx->prm, &rm, &why) == SCR_OK) {
-        (void)scr_rm_end_time(&rm, &end, &why);
+    if (scr_rm_open(&ctx->env, ctx->cfg, &ctx->prm, &rm, why) == SCR_OK) {
+        (void)scr_rm_end_time(&rm, &end, why);
         scr_rm_close(&rm);
     }
     ctx->prm.end_time = (double)end;
-    if (end == 0)
+}
+
+static void find_end_time_for_halt(struct scr_ctx *ctx)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (ctx->prm.halt_seconds == 0)
+        return;
+    find_end_time(ctx, &why);
+    if (ctx->world.rank == 0 && ctx->prm.end_time <= 0)
         scr_rm_warn_no_end(&ctx->log, &why);
 }
 
@@ -160,7 +167,7 @@ int scr_halt_look(struct scr_ctx *ctx, int begins, struct scr_err *err)
 {
     struct halt_edit e = { .prm = &ctx->prm, .again = ctx->again, .at_start = 1 };
     if (!begins)
-        find_end_time(ctx);
+        find_end_time_for_halt(ctx);
     int rc;
     TRY_OUT(begins ? update_halt(ctx, &e, err) : look_at_halt(ctx, &e, err));
     note_halt(ctx, &e);
@@ -176,6 +183,7 @@ int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
     TRY_OUT(halt_all(ctx, &e, err));
     if (e.due) {
         ctx->halt = 1;
+        scr_pilot_end(ctx);
         scr_log(&ctx->log, SCR_LOG_NOTE, "halting after this checkpoint: %s",
                 e.why ? e.why : "halt condition");
         SCR_EVENT(ctx, .event = "HALT", .note = e.why);
@@ -230,7 +238,10 @@ int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
     if (ctx->state == SCR_STATE_IDLE) /* else what it deletes may be in use */
         scr_async_poll_all(ctx);
     int rc = due_all(ctx, check_flag("SCR_Should_exit", flag, err), 1, 0, &due, err);
-    ctx->told_to_exit |= rc == SCR_OK && due;
+    if (rc == SCR_OK && due) {
+        ctx->told_to_exit = 1;
+        scr_pilot_end(ctx);
+    }
     if (rc == SCR_OK)
         *flag = due;
     return rc;
@@ -244,11 +255,27 @@ int scr_is_halted_all(struct scr_ctx *ctx, int *halted, struct scr_err *err)
 
 /* --- checkpoints --- */
 
-int scr_is_time_for_ckpt(const struct scr_ctx *ctx)
+/* With a limit to the time that checkpoints take the autopilot has to be asked for: the
+ * limit alone says yes as often as it allows. */
+static int is_automatic(const struct scr_ctx *ctx)
+{
+    const struct scr_params *p = &ctx->prm;
+    return p->checkpoint_auto && p->checkpoint_interval <= 0 &&
+           p->checkpoint_seconds <= 0 &&
+           (p->checkpoint_overhead <= 0 ||
+            scr_cfg_is_set(ctx->cfg, "SCR_CHECKPOINT_AUTO"));
+}
+
+int scr_is_time_for_ckpt(struct scr_ctx *ctx)
 {
     const struct scr_params *p = &ctx->prm;
     const struct scr_times *t = &ctx->times;
     double now = scr_now_mono();
+    if (is_automatic(ctx)) {
+        if (!ctx->pilot.begun && ctx->prefix.path != NULL)
+            find_end_time(ctx, NULL);
+        return scr_pilot_is_time(ctx);
+    }
     if (p->checkpoint_interval <= 0 && p->checkpoint_seconds <= 0 &&
         p->checkpoint_overhead <= 0)
         return 1; /* no setting: the application decides how often it asks */

@@ -11,13 +11,16 @@ struct scr_ctx;
 struct scr_times {
     double compute_start; /* since when the program computes, scr_now_mono() */
     double compute, ckpt; /* seconds so far */
+    double flush;         /* the same of flushes of checkpoints, */
+    int flushes;          /* and how many */
     double last_ckpt;     /* end of the last checkpoint */
     int need_calls;       /* calls of SCR_Need_checkpoint */
 };
 
 int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
-/* The answer by the parameters and this rank's clock. Local. */
-int scr_is_time_for_ckpt(const struct scr_ctx *ctx);
+/* The answer by the parameters and this rank's clock, or by the autopilot. Local, of
+ * rank 0. */
+int scr_is_time_for_ckpt(struct scr_ctx *ctx);
 int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
 /* Halt file at Init: sets ctx->halt and says why; asked again when the run begins, it
  * drops entries of an earlier allocation. Local, for rank 0. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is offered what another number of ranks wrote. */
+/* Whether a checkpoint of a different number of ranks is offered. */
 #ifndef SCR_CORE_RANKS_H
 #define SCR_CORE_RANKS_H
 

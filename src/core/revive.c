@@ -73,7 +73,7 @@ static void leave_cache_alone_all(struct scr_ctx *ctx, const struct scr_ids *ids
                 "SCR_DISTRIBUTE=0: %zu datasets in cache are left alone", ids->n);
 }
 
-/* What an earlier run had copied becomes complete. Local, of rank 0. */
+/* Datasets that an earlier run had copied become complete. Local, of rank 0. */
 static void adopt(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;

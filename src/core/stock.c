@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What caches and prefix hold at a start, and which ids are in use. */
+/* The stock of caches and prefix at a start, and the ids in use. */
 #include <limits.h>
 #include <stdlib.h>
 

@@ -52,15 +52,15 @@ int scr_async_place(const struct scr_ctx *ctx, int id);
 int scr_async_reserve(struct scr_async *s);
 /* Takes number i out of the list. */
 struct scr_flush_async *scr_async_take(struct scr_async *s, int i);
-/* What copies new flushes, made when it is needed first; NULL on error. */
+/* The mover of new flushes, made when it is needed first; NULL on error. */
 struct scr_mover *scr_async_mover(struct scr_ctx *ctx, struct scr_err *err);
 /* 1 if a transfer process was lost since the last call: then no rank uses them any
  * more. */
 int scr_async_lose_daemon_all(struct scr_ctx *ctx);
-/* failed: the flush of id is to be started again; mend: after its files are rebuilt. */
+/* failed: the flush of id starts again later; mend: its files are rebuilt before. */
 void scr_async_note_failed(const struct scr_ctx *ctx, int id, int failed, int mend);
-/* What has landed of checkpoint id goes again (invariant P28); of an output it stays: a
- * scavenge can use it. */
+/* Removes the copied files of checkpoint id (invariant P28); those of an output stay: a
+ * scavenge can use them. */
 void scr_async_take_back_all(struct scr_ctx *ctx, int id, int for_good);
 
 #endif

@@ -235,12 +235,12 @@ char *scr_advice_text(const struct scr_advice *advice, const struct scr_autopilo
                             interval);
     for (int i = 0; i < SCR_FAILURES; i++)
         failures += a->failures[i];
-    return scr_asprintf("MTBF %s from %" PRId64 " failures in %s; C %s; checkpoint "
-                        "every %s; expected waste %.1f %%",
-                        format_time(advice->mean, mean, sizeof mean), failures,
-                        format_time(a->uptime, uptime, sizeof uptime),
-                        format_time(advice->cost, cost, sizeof cost), interval,
-                        100 * advice->waste);
+    return scr_asprintf(
+        "MTBF %s from %" PRId64 " failure%s in %s; C %s; checkpoint "
+        "every %s; expected waste %.1f %%",
+        format_time(advice->mean, mean, sizeof mean), failures,
+        failures == 1 ? "" : "s", format_time(a->uptime, uptime, sizeof uptime),
+        format_time(advice->cost, cost, sizeof cost), interval, 100 * advice->waste);
 }
 
 int scr_autopilot_is_due(const struct scr_autopilot *a, const struct scr_advice *advice,

@@ -164,7 +164,7 @@ static int report(const struct reading *d, const struct scr_table *kept,
     return find_common(d->c->recall, kept, d->c->id, ids, err);
 }
 
-/* Rank 0: whoever is no owner any more is of no interest. */
+/* Rank 0: datasets that are no owners any more do not count. */
 static int take_reports(struct reading *d, const struct scr_parcels *recv,
                         struct scr_err *err)
 {

@@ -152,6 +152,14 @@ ExitAfter = 2099-01-02T00:00:00
 ExitBefore = 2099-01-01T00:00:00
 HaltSeconds = 8"
 
+# a run that is ended so has not failed
+scr_halt --remove
+cp "$SCR_TEST_SOURCE"/tests/golden/autopilot/good-manual.scr .scr/autopilot.scr
+scr_halt --immediate >/dev/null
+cmp -s .scr/autopilot.scr "$SCR_TEST_SOURCE"/tests/golden/autopilot/good-closed.scr || fail "scr_halt --immediate: $(scr_print .scr/autopilot.scr)"
+scr_halt --remove
+scr_halt --checkpoints 7
+
 # a file system without room: one line, old conditions intact
 if [ "$(id -u)" -ne 0 ]; then
     chmod 500 .scr

@@ -64,11 +64,11 @@ SCR_ENABLE=0 "$mpirun" -n 2 "$quickstart" 2>../log.off || fail "$(cat ../log.off
 [ "$(grep -c "this run makes no checkpoints" ../log.off)" = 1 ] || fail "$(cat ../log.off)"
 rm -rf step.*
 status=0
-SCR_PREFIX=/no/such/directory "$mpirun" -n 2 "$step4" 20 >../log.off 2>&1 || status=$?
+SCR_CHECKPOINT_AUTO=0 SCR_PREFIX=/no/such/directory "$mpirun" -n 2 "$step4" 20 >../log.off 2>&1 || status=$?
 [ "$status" = 0 ] || fail "step4 without SCR: $(cat ../log.off)"
 [ -s ckpt.20/rank_1.dat ] || fail "step4 without SCR: no ckpt.20/rank_1.dat"
 rm -rf ckpt.*
-SCR_REQUIRED=1 SCR_PREFIX=/no/such/directory "$mpirun" -n 2 "$step4" 20 >../log.off 2>&1 && fail "SCR_REQUIRED=1"
+SCR_CHECKPOINT_AUTO=0 SCR_REQUIRED=1 SCR_PREFIX=/no/such/directory "$mpirun" -n 2 "$step4" 20 >../log.off 2>&1 && fail "SCR_REQUIRED=1"
 [ ! -e ckpt.20 ] || fail "SCR_REQUIRED=1: it goes on"
 echo "ok: without SCR"
 

@@ -53,29 +53,6 @@ MPI_CASE(disabled_is_said)
     job_free(&job);
 }
 
-/* Lines about settings without effect. */
-static int without_effect(struct mpi_test *t, const char *setting)
-{
-    struct job job;
-    job_new(t, &job, t->comm.size);
-    job.out = tmpfile();
-    struct scr_ctx *ctx = job_start(&job, nodes, setting, NULL);
-    job_end(&job, ctx);
-    int lines = job_said(&job, "has no effect in this version");
-    CHECK_INT(job_said(&job, setting), lines);
-    fclose(job.out);
-    job.out = NULL;
-    job_free(&job);
-    return lines;
-}
-
-MPI_CASE(settings_without_effect_are_reported)
-{
-    CHECK_INT(without_effect(t, "SCR_CHECKPOINT_AUTO=1"), 1);
-    CHECK_INT(without_effect(t, "SCR_MTBF=30d"), 1);
-    CHECK_INT(without_effect(t, "SCR_CHECKPOINT_SECONDS=60"), 0);
-}
-
 MPI_CASE(a_prefix_that_is_not_there)
 {
     refuse(t, "SCR_PREFIX=/no/such/prefix", SCR_E_NOENT, "/no/such/prefix");
@@ -396,8 +373,7 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(bad_values_are_named_with_origin_and_range),
-                  RUN(disabled_is_said), RUN(settings_without_effect_are_reported),
-                  RUN(a_prefix_that_is_not_there),
+                  RUN(disabled_is_said), RUN(a_prefix_that_is_not_there),
                   RUN(bad_configuration_lines_are_named),
                   RUN(a_damaged_index_loses_no_dataset),
                   RUN(damaged_halt_flush_and_nodes_files_do_not_stop_the_job),

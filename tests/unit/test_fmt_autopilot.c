@@ -233,8 +233,9 @@ static void advice_is_one_line(void **state)
                               "every 13 min; expected waste 3.1 %");
     free(text);
     advice = (struct scr_advice){ 1, 3 * DAY, 20 * DAY, 0.25, 0 };
+    a.failures[SCR_FAILED_NODE] = a.failures[SCR_FAILED_SYSTEM] = 0;
     text = scr_advice_text(&advice, &a);
-    assert_string_equal(text, "MTBF 20 d from 3 failures in 12 h; C 0.2 s; checkpoint "
+    assert_string_equal(text, "MTBF 20 d from 1 failure in 12 h; C 0.2 s; checkpoint "
                               "every 3.0 d; expected waste 0.0 %");
     free(text);
     advice = (struct scr_advice){ .interval = 60 };
@@ -289,10 +290,10 @@ static void run_once(struct world *w, struct scr_autopilot *a,
     int count = 0;
     double last = w->now, seen = w->now;
     struct scr_advice advice;
+    scr_autopilot_advise(a, j, &advice);
     while (w->now < until && pass(w, w->step)) {
         w->work += w->step;
         scr_average_add(&a->between, w->step);
-        scr_autopilot_advise(a, j, &advice);
         if (!scr_autopilot_is_due(a, &advice, w->now - last, INFINITY))
             continue;
         int flushes = ++count % w->every == 0;
@@ -302,6 +303,7 @@ static void run_once(struct world *w, struct scr_autopilot *a,
         if (flushes)
             scr_average_add(&a->flush, w->flush);
         a->uptime += w->now - seen; /* as the file is written */
+        scr_autopilot_advise(a, j, &advice);
         last = seen = w->now;
         w->kept = w->work;
         w->flushed = flushes ? w->work : w->flushed;

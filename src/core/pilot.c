@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When to checkpoint where nothing is set. */
+#include "core/pilot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "core/ctx.h"
+#include "core/event_note.h"
+
+/* --- the file --- */
+
+/* The start's findings show why the run before died. */
+static enum scr_failure class_of_failure(const struct scr_ctx *ctx)
+{
+    if (ctx->fetched > 0 || ctx->restart.is_foreign)
+        return SCR_FAILED_SYSTEM;
+    return ctx->pilot.rebuilt ? SCR_FAILED_NODE : SCR_FAILED_PROCESS;
+}
+
+static int set_stats(scr_hash *h, const struct scr_ctx *ctx, struct scr_err *err)
+{
+    const struct scr_open_run run = { ctx->pilot.is_over ? NULL : ctx->prm.job_id,
+                                      (int64_t)time(NULL), (int64_t)ctx->prm.end_time };
+    int rc = scr_autopilot_set(h, &ctx->pilot.stats, &run);
+    return rc == SCR_OK ? rc : scr_no_memory(err);
+}
+
+static int edit_begin(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    struct scr_ctx *ctx = arg;
+    struct scr_pilot *p = &ctx->pilot;
+    struct scr_open_run last;
+    *changed = 1;
+    TRY(scr_autopilot_get(h, &p->stats, &last, err));
+    p->is_read = 1;
+    if (scr_open_run_has_failed(&last, &p->stats, ctx->prm.job_id))
+        p->stats.failures[class_of_failure(ctx)]++;
+    return set_stats(h, ctx, err);
+}
+
+static int edit_stats(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    *changed = 1;
+    return set_stats(h, arg, err);
+}
+
+/* A file that was not read is not written: what it has of other runs would be lost. A
+ * lock that is stuck is not waited for twice. Where SCR is off there is no file. */
+static void keep(struct scr_ctx *ctx, scr_hash_edit edit, double now)
+{
+    struct scr_pilot *p = &ctx->pilot;
+    struct scr_err why = SCR_ERR_INIT;
+    p->stats.uptime += now - p->counted;
+    p->counted = p->written = now;
+    if (ctx->prefix.path == NULL || (edit != edit_begin && !p->is_read))
+        return;
+    int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, SCR_AUTOPILOT_FILE, edit,
+                                     ctx, &why);
+    if (rc != SCR_OK && strcmp(why.text, p->untold.text) != 0)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "what checkpoints cost and how often runs fail is not kept: %s",
+                why.text);
+    p->untold = why;
+    p->is_read &= rc != SCR_E_LOCKED;
+}
+
+static void begin(struct scr_ctx *ctx, double now)
+{
+    struct scr_pilot *p = &ctx->pilot;
+    p->begun = 1;
+    p->counted = now;
+    keep(ctx, edit_begin, now);
+}
+
+void scr_pilot_end(struct scr_ctx *ctx)
+{
+    struct scr_pilot *p = &ctx->pilot;
+    if (ctx->world.rank != 0 || !p->begun || p->is_over)
+        return;
+    p->is_over = 1;
+    keep(ctx, edit_stats, scr_now_mono());
+}
+
+/* --- measuring --- */
+
+/* Adds the costs since the last question; 1 if a checkpoint was written. Of several the
+ * mean counts, and the time to the first question counts as one between two. */
+static int learn(struct scr_ctx *ctx, double now)
+{
+    struct scr_pilot *p = &ctx->pilot;
+    const struct scr_times *t = &ctx->times;
+    double ckpt = t->ckpt - p->ckpt, flush = t->flush - p->flush;
+    int ckpts = ctx->ckpt_id - p->ckpts, flushes = t->flushes - p->flushes;
+    double own = scr_async_is_on(ctx) ? ckpt : ckpt - flush;
+    if (ckpt > 0)
+        scr_average_add(&p->stats.cost, fmax(own, 0) / (ckpts > 1 ? ckpts : 1));
+    if (flushes > 0)
+        scr_average_add(&p->stats.flush, flush / flushes);
+    if (p->called > 0)
+        scr_average_add(&p->stats.between, fmax(now - p->called - ckpt, 0));
+    else if (p->stats.between.n == 0)
+        scr_average_add(&p->stats.between, now - t->last_ckpt);
+    p->ckpt = t->ckpt;
+    p->flush = t->flush;
+    p->ckpts = ctx->ckpt_id;
+    p->flushes = t->flushes;
+    p->called = now;
+    return ckpt > 0;
+}
+
+static void tell(struct scr_ctx *ctx, const struct scr_advice *advice)
+{
+    struct scr_pilot *p = &ctx->pilot;
+    if (p->is_told && !scr_advice_has_changed(advice, &p->told))
+        return;
+    p->is_told = 1;
+    p->told = *advice;
+    char *text = scr_advice_text(advice, &p->stats);
+    if (text == NULL)
+        return;
+    scr_log(&ctx->log, SCR_LOG_INFO, "%s", text);
+    if (ctx->prefix.path != NULL)
+        SCR_EVENT(ctx, .event = "INTERVAL", .secs = advice->interval, .note = text);
+    free(text);
+}
+
+int scr_pilot_is_time(struct scr_ctx *ctx)
+{
+    struct scr_pilot *p = &ctx->pilot;
+    const struct scr_params *prm = &ctx->prm;
+    int is_direct = prm->cache_bypass || prm->cache_size == 0;
+    const struct scr_autopilot_job job = { .nodes = ctx->nodes,
+                                           .mtbf = prm->mtbf,
+                                           .flush_every = is_direct ? 1 : prm->flush,
+                                           .is_async = scr_async_is_on(ctx),
+                                           .most = prm->checkpoint_overhead };
+    struct scr_advice advice;
+    double now = scr_now_mono(), left = INFINITY;
+    if (!p->begun)
+        begin(ctx, now);
+    if (learn(ctx, now) || now - p->written >= SCR_AUTOPILOT_EVERY)
+        keep(ctx, edit_stats, now);
+    scr_autopilot_advise(&p->stats, &job, &advice);
+    tell(ctx, &advice);
+    if (prm->end_time > 0)
+        left = prm->end_time - (double)time(NULL);
+    return scr_autopilot_is_due(&p->stats, &advice, now - ctx->times.last_ckpt, left);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The autopilot of a run (fmt/autopilot.h): measures, keeps what it learns in the
+ * prefix directory, and says when to checkpoint. All of it is rank 0's, local, and
+ * never fails a call: what cannot be kept is a warning. */
+#ifndef SCR_CORE_PILOT_H
+#define SCR_CORE_PILOT_H
+
+#include "base/err.h"
+#include "fmt/autopilot.h"
+
+struct scr_ctx;
+
+struct scr_pilot {
+    struct scr_autopilot stats;
+    int begun;   /* the program has asked */
+    int is_read; /* stats continue from the file, which may be written */
+    int is_over; /* the run ends by itself */
+    int rebuilt; /* at this start files were; the same on all ranks */
+    int is_told;
+    struct scr_advice told; /* the last that was reported */
+    struct scr_err untold;  /* why the file could not be written last, if so */
+    /* scr_now_mono(): up to when uptime counts; when the file was written; when the
+       program asked last */
+    double counted, written, called;
+    /* scr_times as they were then */
+    double ckpt, flush;
+    int flushes, ckpts;
+};
+
+/* At a call of SCR_Need_checkpoint: 1 if a checkpoint is due. */
+int scr_pilot_is_time(struct scr_ctx *ctx);
+/* The run ends by itself, or by a request: its death after that is no failure. */
+void scr_pilot_end(struct scr_ctx *ctx);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* SCR_Need_checkpoint where nothing is set: what it measures, keeps and says, and that
+ * it never fails for what it cannot keep. The clock is not waited for: the last
+ * checkpoint is made older. */
+/* ranks: 4 */
+#include "helper_job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const nodes = "n[1-4]";
+
+static int need(struct job *job, struct scr_ctx *ctx)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    int flag = 7;
+    CHECK_RC(scr_need_checkpoint_all(ctx, &flag, &err), SCR_OK, &err);
+    return flag;
+}
+
+/* The same when so many seconds more have passed since the last checkpoint. */
+static int need_after(struct job *job, struct scr_ctx *ctx, double seconds)
+{
+    ctx->times.last_ckpt -= seconds;
+    return need(job, ctx);
+}
+
+/* What the file has; the same on all ranks. *open: whether it has a run that did not
+ * end. */
+static struct scr_autopilot kept(struct job *job, int *open)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_autopilot a = { 0 };
+    struct scr_open_run run = { 0 };
+    char path[800];
+    scr_hash *h = scr_hash_new();
+    snprintf(path, sizeof path, "%s/.scr/%s", job->prefix, SCR_AUTOPILOT_FILE);
+    mpi_test_barrier(job->comm);
+    CHECK_RC(scr_hash_file_read(&scr_sys_posix, path, h, &err), SCR_OK, &err);
+    CHECK_RC(scr_autopilot_get(h, &a, &run, &err), SCR_OK, &err);
+    *open = run.job_id != NULL;
+    scr_hash_delete(h);
+    mpi_test_barrier(job->comm);
+    return a;
+}
+
+#define CHECK_FAILURES(process, node, system)                                          \
+    do {                                                                               \
+        int open_;                                                                     \
+        struct scr_autopilot a_ = kept(&job, &open_);                                  \
+        CHECK_INT(a_.failures[SCR_FAILED_PROCESS], process);                           \
+        CHECK_INT(a_.failures[SCR_FAILED_NODE], node);                                 \
+        CHECK_INT(a_.failures[SCR_FAILED_SYSTEM], system);                             \
+    } while (0)
+
+MPI_CASE(without_it_every_call_says_yes)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CHECKPOINT_AUTO=0", NULL);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(need(&job, ctx), 1);
+    job_end(&job, ctx);
+    CHECK_INT(job_count(&job, job.prefix, SCR_AUTOPILOT_FILE), 0);
+    job_free(&job);
+}
+
+MPI_CASE(the_first_after_a_minute_then_by_what_it_cost)
+{
+    struct job job;
+    int open;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_DEBUG=1", "SCR_MTBF=7200", NULL);
+    CHECK_INT(need(&job, ctx), 0);
+    CHECK_INT(job_said(&job, "the first one after 60 s"), 1);
+    CHECK_INT(need_after(&job, ctx, 61), 1);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_INT(need(&job, ctx), 0);
+    CHECK_INT(job_said(&job, "MTBF 30 min from 0 failures in "), 1);
+    CHECK_INT(need_after(&job, ctx, 1800), 1); /* never longer than the mean */
+    job_checkpoint(&job, ctx, "two", 2);
+    struct scr_autopilot a = kept(&job, &open);
+    CHECK_INT(open, 1);
+    CHECK(a.cost.n == 1 && a.cost.value > 0 && a.cost.value < 60);
+    CHECK(a.between.n > 0 && a.uptime > 0);
+    CHECK_FAILURES(0, 0, 0);
+    job_end(&job, ctx);
+    (void)kept(&job, &open);
+    CHECK_INT(open, 0);
+    fclose(job.out);
+    job.out = NULL;
+    job_free(&job);
+}
+
+MPI_CASE(what_a_run_has_learned_is_known_to_the_next)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    for (int i = 0; i < 2; i++) {
+        struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+        CHECK_INT(need_after(&job, ctx, 61), i == 0); /* five years are longer */
+        job_checkpoint(&job, ctx, "one", 1);
+        CHECK_INT(need(&job, ctx), 0);
+        if (ctx->world.rank == 0)
+            CHECK_INT(ctx->pilot.stats.flush.n, i + 1);
+        job_end(&job, ctx);
+    }
+    job_free(&job);
+}
+
+MPI_CASE(failures_are_told_apart)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    CHECK_INT(need(&job, ctx), 0);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    CHECK_INT(need(&job, ctx), 0);
+    CHECK_FAILURES(1, 0, 0);
+    job_kill(&job, ctx);
+    job_lose_node(&job, "n2");
+    ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    CHECK_INT(need(&job, ctx), 0);
+    CHECK_FAILURES(1, 1, 0);
+    job_kill(&job, ctx);
+    job_lose_node(&job, nodes);
+    ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    CHECK_INT(need(&job, ctx), 0);
+    CHECK_FAILURES(1, 1, 1);
+    job_end(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_HALT_ENABLED=0", NULL);
+    CHECK_INT(need(&job, ctx), 0);
+    CHECK_FAILURES(1, 1, 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+/* A program that leaves when it is asked to need not live to call SCR_Finalize. */
+MPI_CASE(a_run_that_had_to_end_has_not_failed)
+{
+    for (int halts = 0; halts < 2; halts++) {
+        struct job job;
+        struct scr_err err = SCR_ERR_INIT;
+        char end[64], seconds[64];
+        long now = (long)time(NULL);
+        int flag = 0, open = 7;
+        job_new(t, &job, 4);
+        MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
+        snprintf(end, sizeof end, "SCR_END_TIME=%ld", now + 3600);
+        snprintf(seconds, sizeof seconds, "SCR_HALT_SECONDS=%d", 7200);
+        struct scr_ctx *ctx = job_start(&job, nodes, "SCR_HALT_ENABLED=0", NULL);
+        CHECK_INT(need(&job, ctx), 0);
+        job_kill(&job, ctx);
+        ctx = job_start(&job, nodes, "SCR_HALT_ENABLED=0", seconds, end, NULL);
+        CHECK_INT(need(&job, ctx), 1); /* as it is to halt */
+        if (halts)
+            job_checkpoint(&job, ctx, "one", 1);
+        else {
+            CHECK_RC(scr_should_exit_all(ctx, &flag, &err), SCR_OK, &err);
+            CHECK_INT(flag, 1);
+        }
+        job_kill(&job, ctx);
+        (void)kept(&job, &open);
+        CHECK_INT(open, 0);
+        CHECK_FAILURES(1, 0, 0);
+        job_free(&job);
+    }
+}
+
+MPI_CASE(once_before_the_allocation_ends)
+{
+    struct job job;
+    char end[64];
+    long now = (long)time(NULL);
+    job_new(t, &job, 4);
+    MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
+    snprintf(end, sizeof end, "SCR_END_TIME=%ld", now + 3600);
+    struct scr_ctx *ctx = job_start(&job, nodes, end, NULL);
+    CHECK_INT(need(&job, ctx), 0);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_INT(need(&job, ctx), 0);
+    ctx->prm.end_time = (double)now + 40; /* a minute is needed, and some */
+    CHECK_INT(need(&job, ctx), 0);        /* done just now */
+    CHECK_INT(need_after(&job, ctx, 100), 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK_INT(need(&job, ctx), 0);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+/* Alone it says yes as long as the share is not used up. */
+MPI_CASE(a_share_of_the_time_limits_it_if_both_are_set)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CHECKPOINT_OVERHEAD=1", NULL);
+    CHECK_INT(need(&job, ctx), 1);
+    job_end(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_HALT_ENABLED=0", "SCR_CHECKPOINT_OVERHEAD=1",
+                    "SCR_CHECKPOINT_AUTO=1", NULL);
+    CHECK_INT(need(&job, ctx), 0);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+/* --- files that cannot be had --- */
+
+static void put(struct job *job, const char *text)
+{
+    char path[800];
+    snprintf(path, sizeof path, "%s/.scr/%s", job->prefix, SCR_AUTOPILOT_FILE);
+    if (job->rank == 0) {
+        FILE *f = fopen(path, "w");
+        if (f != NULL) {
+            fputs(text, f);
+            fclose(f);
+        }
+    }
+    mpi_test_barrier(job->comm);
+}
+
+MPI_CASE(a_damaged_file_is_kept_aside)
+{
+    struct job job;
+    int open;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    put(&job, "this is no hash file");
+    CHECK_INT(need(&job, ctx), 0);
+    CHECK_INT(job_count(&job, job.prefix, "autopilot.scr.damaged"), 1);
+    (void)kept(&job, &open);
+    CHECK_INT(open, 1);
+    job_end(&job, ctx);
+    fclose(job.out);
+    job.out = NULL;
+    job_free(&job);
+}
+
+MPI_CASE(a_newer_file_stays_as_it_is)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[800];
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    snprintf(path, sizeof path, "%s/.scr/%s", job.prefix, SCR_AUTOPILOT_FILE);
+    scr_hash *newer = scr_hash_new(), *h = scr_hash_new();
+    scr_hash_set_val(newer, "VERSION", "2");
+    if (job.rank == 0)
+        CHECK_RC(scr_hash_file_write(&scr_sys_posix, path, newer, SCR_VOLATILE, &err),
+                 SCR_OK, &err);
+    mpi_test_barrier(job.comm);
+    CHECK_INT(need(&job, ctx), 0);
+    CHECK_INT(need_after(&job, ctx, 61), 1);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_INT(need(&job, ctx), 0);
+    CHECK_INT(job_said(&job, "is not kept: "), 1);
+    job_end(&job, ctx);
+    CHECK_RC(scr_hash_file_read(&scr_sys_posix, path, h, &err), SCR_OK, &err);
+    CHECK(scr_hash_equal(newer, h));
+    scr_hash_delete(newer);
+    scr_hash_delete(h);
+    fclose(job.out);
+    job.out = NULL;
+    job_free(&job);
+}
+
+/* A device that is full from some call on, and one that fails once, at each call of the
+ * first question: a line at most, and the answers are what they were. */
+MPI_CASE(no_failure_of_the_file_fails_a_call)
+{
+    struct job job;
+    for (int how = TEST_ONCE; how <= TEST_FOREVER; how++)
+        for (long n = 0, fired = 1; fired; n++) {
+            job_new(t, &job, 4);
+            job.out = tmpfile();
+            job.sys = &test_fault_sys;
+            struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+            job_arm(&job, 0, TEST_ANY, n, how == TEST_ONCE ? EIO : ENOSPC,
+                    (enum test_how)how);
+            struct scr_err err = SCR_ERR_INIT;
+            int flag = 7;
+            /* The halt file, which it reads too, may be what failed. */
+            int rc = scr_need_checkpoint_all(ctx, &flag, &err);
+            fired = job_disarm(&job);
+            CHECK(rc == SCR_OK || strstr(err.text, "halt") != NULL);
+            CHECK(job_same_code(&job, rc));
+            CHECK_INT(flag, 0);
+            CHECK(job_said(&job, "is not kept: ") <= 1);
+            CHECK_INT(need_after(&job, ctx, 61), 1);
+            job_checkpoint(&job, ctx, "one", 1);
+            CHECK_INT(need(&job, ctx), 0);
+            job_end(&job, ctx);
+            fclose(job.out);
+            job.out = NULL;
+            job_free(&job);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(argc, argv,
+                         MPI_CASES(RUN(without_it_every_call_says_yes),
+                                   RUN(the_first_after_a_minute_then_by_what_it_cost),
+                                   RUN(what_a_run_has_learned_is_known_to_the_next),
+                                   RUN(failures_are_told_apart),
+                                   RUN(a_run_that_had_to_end_has_not_failed),
+                                   RUN(once_before_the_allocation_ends),
+                                   RUN(a_share_of_the_time_limits_it_if_both_are_set),
+                                   RUN(a_damaged_file_is_kept_aside),
+                                   RUN(a_newer_file_stays_as_it_is),
+                                   RUN(no_failure_of_the_file_fails_a_call)));
+}
