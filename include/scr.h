@@ -216,8 +216,9 @@ SCR_API char *SCR_Get_version(void);
 
 /* Local, at any time. Returns the code of this process' last call that could fail
  * (SCR_SUCCESS if it succeeded, or there was none). text: SCR_MAX_FILENAME bytes, or
- * NULL; the printed line without the leading "SCR: error:", or "". The only way to
- * distinguish an error of SCR_Config from a parameter without a value. */
+ * NULL; the printed line without the leading "SCR: error:" (after a local call also
+ * without "rank N:"), or "". The only way to distinguish an error of SCR_Config from a
+ * parameter without a value. */
 SCR_API int SCR_Last_error(char *text);
 
 #ifdef __cplusplus
