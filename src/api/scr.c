@@ -628,12 +628,12 @@ int SCR_Drop(const char *name)
 int scr_places(struct scr_places *p)
 {
     const struct scr_reddesc *red =
-        the_ctx && the_ctx->cache_dirs ? scr_descs_select(&the_ctx->descs, 1, 0) : NULL;
+        the_ctx && the_ctx->cache.dirs ? scr_descs_select(&the_ctx->descs, 1, 0) : NULL;
     if (red == NULL)
         return SCR_FAILURE;
     *p = (struct scr_places){ .prefix = the_ctx->prefix.path,
                               .prefix_real = the_ctx->prefix_real,
-                              .cache = the_ctx->cache_dirs[red->store] };
+                              .cache = the_ctx->cache.dirs[red->store] };
     return SCR_SUCCESS;
 }
 

@@ -63,8 +63,8 @@ static int is_replaced_all(struct scr_ctx *ctx, int id)
 
 static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    struct scr_async *s = &ctx->async;
-    const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
+    struct scr_flusher *s = &ctx->flusher;
+    const scr_hash *dset = scr_filemap_get_dataset(ctx->cache.map, id, ctx->world.rank);
     const struct scr_copy_opts o = scr_flush_opts(ctx);
     const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
     const struct scr_flush_by by = { .node = &ctx->node,
@@ -78,7 +78,7 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         rc = scr_no_memory(err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
-        rc = scr_flush_start_all(&a, &at, &by, dset, ctx->map, err);
+        rc = scr_flush_start_all(&a, &at, &by, dset, ctx->cache.map, err);
     if (rc == SCR_OK)
         s->flush[s->n++] = a;
     return rc;
@@ -130,7 +130,8 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
      * those of the other one, which becomes complete when its last file has arrived. */
     int last = scr_meeting_last_all(ctx, id);
     if (last >= 0)
-        (void)scr_async_wait_all(ctx, scr_flush_async_id(ctx->async.flush[last]), NULL);
+        (void)scr_async_wait_all(ctx, scr_flush_async_id(ctx->flusher.flush[last]),
+                                 NULL);
     scr_async_note_failed(ctx, id, 0, 0);
     int rc = scr_async_let_go_all(ctx, &why);
     if (rc != SCR_OK) {
@@ -170,7 +171,7 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
 /* Ends the first flush, waiting for it if it is not over. */
 static int end_all(struct scr_ctx *ctx)
 {
-    struct scr_flush_async *a = scr_async_take(&ctx->async, 0);
+    struct scr_flush_async *a = scr_async_take(&ctx->flusher, 0);
     struct scr_err why = SCR_ERR_INIT;
     int id = scr_flush_async_id(a);
     double since = scr_flush_async_since(a);
@@ -196,14 +197,14 @@ static int end_all(struct scr_ctx *ctx)
 
 void scr_async_poll_all(struct scr_ctx *ctx)
 {
-    while (ctx->async.n > 0 &&
-           scr_flush_poll_all(ctx->async.flush[0]) != SCR_XFER_RUNNING)
+    while (ctx->flusher.n > 0 &&
+           scr_flush_poll_all(ctx->flusher.flush[0]) != SCR_XFER_RUNNING)
         (void)end_all(ctx); /* reported and recorded there */
 }
 
 int scr_async_wait_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    int rc = SCR_OK, until = id > 0 ? scr_async_place(ctx, id) : ctx->async.n - 1;
+    int rc = SCR_OK, until = id > 0 ? scr_async_place(ctx, id) : ctx->flusher.n - 1;
     for (int i = 0; i <= until; i++) { /* those before it end before it */
         int one = end_all(ctx);
         if (i == until || id == 0)

@@ -33,9 +33,9 @@ static int is_redfile(const char *path)
 static void keep_spare(struct scr_ctx *ctx, int id, const struct scr_file *f)
 {
     const char *path = f->item.name;
-    struct scr_spare *s = &ctx->spare;
+    struct scr_spare *s = &ctx->cache.spare;
     if (s->id == 0 || s->id == id || s->is_there || !is_redfile(path) ||
-        scr_spare_keep(&ctx->env, path, ctx->cache_dirs[s->store], s->id,
+        scr_spare_keep(&ctx->env, path, ctx->cache.dirs[s->store], s->id,
                        ctx->world.rank, NULL) != SCR_OK)
         return;
     s->is_there = 1;
@@ -83,7 +83,7 @@ static int remove_files(struct scr_ctx *ctx, int id, const struct scr_entry *e,
 int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (scr_filemap_ok(ctx->map))
+    if (scr_filemap_ok(ctx->cache.map))
         return SCR_OK;
     scr_filemap *map = scr_filemap_new();
     int rc = map ? scr_filemap_read(ctx->env.sys, ctx->cntl.map_path, map, &why)
@@ -93,25 +93,26 @@ int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err)
         return scr_fail(err, rc, 0, "%s", why.text);
     }
     scr_filemap_remove_dataset(map, gone);
-    scr_filemap_delete(ctx->map);
-    ctx->map = map;
+    scr_filemap_delete(ctx->cache.map);
+    ctx->cache.map = map;
     return SCR_OK;
 }
 
 static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_ENTRIES(e, ctx->map, id))
+    for (SCR_ENTRIES(e, ctx->cache.map, id))
         rc = scr_first(rc, remove_files(ctx, id, e, err));
-    const struct scr_aside aside = { &ctx->env, &ctx->cntl, ctx->map, id };
-    if (rc == SCR_OK && scr_filemap_has_aside(ctx->map, id))
+    const struct scr_aside aside = { &ctx->env, &ctx->cntl, ctx->cache.map, id };
+    if (rc == SCR_OK && scr_filemap_has_aside(ctx->cache.map, id))
         rc = scr_aside_drop(&aside, 0, err);
     /* Files first, then the record that names them (invariant C1). */
     if (rc == SCR_OK) {
-        scr_filemap_remove_dataset(ctx->map, id);
+        scr_filemap_remove_dataset(ctx->cache.map, id);
         rc = scr_cache_mend_map(ctx, id, err);
     }
-    return rc == SCR_OK ? scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err) : rc;
+    return rc == SCR_OK ? scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err)
+                        : rc;
 }
 
 /* One rank a device sweeps: of a node, or of the job if the nodes share it. */
@@ -119,14 +120,14 @@ static int sweeps(const struct scr_ctx *ctx, int store)
 {
     int rank = scr_store_is_shared(&ctx->descs.store[store]) ? ctx->world.rank
                                                              : ctx->node.rank;
-    return rank == 0 && ctx->cache_dirs != NULL && ctx->cache_dirs[store] != NULL;
+    return rank == 0 && ctx->cache.dirs != NULL && ctx->cache.dirs[store] != NULL;
 }
 
 static void sweep(struct scr_ctx *ctx, int id)
 {
     for (int i = 0; i < ctx->descs.nstores; i++)
         if (sweeps(ctx, i))
-            scr_cache_remove(&ctx->env, ctx->cache_dirs[i], id, NULL);
+            scr_cache_remove(&ctx->env, ctx->cache.dirs[i], id, NULL);
 }
 
 static void sweep_above(struct scr_ctx *ctx, const char *cache, int id)
@@ -145,7 +146,7 @@ void scr_cache_sweep_above(struct scr_ctx *ctx, int id)
 {
     for (int i = 0; i < ctx->descs.nstores; i++)
         if (sweeps(ctx, i))
-            sweep_above(ctx, ctx->cache_dirs[i], id);
+            sweep_above(ctx, ctx->cache.dirs[i], id);
 }
 
 int scr_cache_has_newer(const struct scr_ctx *ctx)
@@ -158,8 +159,8 @@ int scr_cache_max_id(const struct scr_ctx *ctx)
     int max = 0, *ids = NULL;
     size_t n = 0;
     for (int i = 0; i < ctx->descs.nstores; i++) {
-        if (!ctx->cache_dirs || !ctx->cache_dirs[i] ||
-            scr_cache_ids(&ctx->env, ctx->cache_dirs[i], &ids, &n, NULL) != SCR_OK)
+        if (!ctx->cache.dirs || !ctx->cache.dirs[i] ||
+            scr_cache_ids(&ctx->env, ctx->cache.dirs[i], &ids, &n, NULL) != SCR_OK)
             continue;
         for (size_t k = 0; k < n; k++)
             max = ids[k] > max ? ids[k] : max;
@@ -170,7 +171,7 @@ int scr_cache_max_id(const struct scr_ctx *ctx)
 
 void scr_cache_spare_for(struct scr_ctx *ctx, int id, int store)
 {
-    struct scr_spare *s = &ctx->spare;
+    struct scr_spare *s = &ctx->cache.spare;
     if (s->id == id && s->store == store)
         return;
     if (s->id != 0 && !scr_cache_has(ctx, s->id))
@@ -201,8 +202,8 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     if (ctx->restart.id == id)
         scr_restart_fini(&ctx->restart);
-    if (ctx->fetched == id)
-        ctx->fetched = 0;
+    if (ctx->choice.fetched == id)
+        ctx->choice.fetched = 0;
     scr_async_stop_all(ctx, id);
     int rc = scr_agree_all(&ctx->world, delete_local(ctx, id, err), err);
     if (rc != SCR_OK) {
@@ -221,7 +222,7 @@ int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int rc = SCR_OK;
     char *name = scr_asprintf("probe.%d", ctx->world.rank);
-    for (SCR_ENTRIES(e, ctx->map, id)) {
+    for (SCR_ENTRIES(e, ctx->cache.map, id)) {
         const struct scr_item *f = e->files.first;
         if (rc != SCR_OK)
             break;
@@ -269,7 +270,7 @@ out:
 void scr_cache_prune_all(struct scr_ctx *ctx, int id)
 {
     for (int i = 0; i < ctx->descs.nstores; i++) {
-        const char *cache = ctx->cache_dirs ? ctx->cache_dirs[i] : NULL;
+        const char *cache = ctx->cache.dirs ? ctx->cache.dirs[i] : NULL;
         char *rank_dir = cache ? scr_cache_rank_dir(cache, id, ctx->world.rank) : NULL;
         char *red = cache ? scr_cache_red_path(cache, id, "") : NULL;
         if (rank_dir)
@@ -287,10 +288,10 @@ static int record(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
                   struct scr_err *err)
 {
     struct scr_dataset d;
-    TRY(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err));
+    TRY(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err));
     TRY(scr_cache_dataset(ctx, id, &d, err));
     return scr_store_is_shared(&ctx->descs.store[red->store])
-               ? scr_shared_note(ctx, ctx->cache_dirs[red->store], id, err)
+               ? scr_shared_note(ctx, ctx->cache.dirs[red->store], id, err)
                : SCR_OK;
 }
 
@@ -308,17 +309,17 @@ int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
     scr_hash_set_val_i64(desc, "INDEX", red->index);
     if (rc == SCR_OK && (desc == NULL || !scr_hash_ok(desc)))
         rc = scr_no_memory(err);
-    d->set = &ctx->sets[red->index];
+    d->set = &ctx->cache.sets[red->index];
     d->scheme = red->scheme;
     d->k = red->set_failures;
     d->desc = desc;
-    d->map = ctx->map;
+    d->map = ctx->cache.map;
     rc = scr_protect_all(&p, d, rc, err);
     scr_hash_delete(desc);
     if (rc == SCR_OK)
         rc = record(ctx, red, d->id, err);
-    ctx->span.id = d->id;
-    ctx->span.line = red->index;
-    ctx->span.longest = d->longest;
+    ctx->sizes.span.id = d->id;
+    ctx->sizes.span.line = red->index;
+    ctx->sizes.span.longest = d->longest;
     return rc;
 }

@@ -35,7 +35,7 @@ static int index_files(struct scr_ctx *ctx, int id, struct scr_table *shared,
 {
     struct scr_restart *r = &ctx->restart;
     int rc = SCR_OK;
-    for (SCR_FILES(f, ctx->map, id, ctx->world.rank)) {
+    for (SCR_FILES(f, ctx->cache.map, id, ctx->world.rank)) {
         const scr_meta *meta = scr_file_meta(f);
         if (rc == SCR_OK && scr_meta_is_full(meta))
             rc = add_file(r, f->item.name, meta, shared);
@@ -98,8 +98,8 @@ static int load_flushed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 void scr_restart_copies(const struct scr_ctx *ctx, const struct scr_index *index,
                         struct scr_restart_list *list)
 {
-    for (size_t i = 0; i < ctx->nheld; i++) {
-        const struct scr_held *h = &ctx->held[i];
+    for (size_t i = 0; i < ctx->cache.nheld; i++) {
+        const struct scr_held *h = &ctx->cache.held[i];
         int foreign = h->state == SCR_CACHE_FOREIGN;
         if (!foreign || !scr_regroup_is_left_behind(ctx, h->id))
             scr_restart_list_add(
@@ -133,7 +133,7 @@ static int order_copies(const struct scr_ctx *ctx, struct search *s,
     const struct scr_restart_ask q = { .fetch = ctx->prm.fetch,
                                        .global = ctx->prm.global_restart,
                                        .any_ranks = ctx->prm.restart_any_ranks,
-                                       .below = ctx->tried_below };
+                                       .below = ctx->choice.below };
     int rc = ctx->prm.fetch
                  ? scr_prefix_index_read(&ctx->env, &ctx->prefix, &s->index, err)
                  : SCR_OK;
@@ -264,13 +264,13 @@ static int try_next_all(struct scr_ctx *ctx, struct search *s, struct scr_err *e
     if (s->unfinished)
         return try_unfinished_all(ctx, s, err);
     if (takes_number)
-        ctx->tried_below = s->id + 1;
+        ctx->choice.below = s->id + 1;
     if (s->cached)
         rc = try_cached_all(ctx, s, err);
     else if (!takes_number || s->rc_before == SCR_E_TAKEN)
         rc = try_stored_all(ctx, s, err);
     if (global && rc == SCR_OK && !s->over)
-        ctx->tried_below = s->id;
+        ctx->choice.below = s->id;
     return rc;
 }
 
@@ -279,7 +279,7 @@ int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct search s = { .index = SCR_INDEX_INIT };
     int rc = SCR_OK;
-    ctx->ranks.below = ctx->tried_below;
+    ctx->choice.ranks.below = ctx->choice.below;
     scr_restart_fini(&ctx->restart);
     do {
         rc = scr_first(rc, next_all(ctx, &s, rc == SCR_OK ? err : NULL));

@@ -14,13 +14,13 @@
 #include "cfg/cfg.h"
 #include "cfg/desc.h"
 #include "core/call_table.h"
+#include "core/choose.h"
 #include "core/held.h"
 #include "core/loaded.h"
-#include "core/lost.h"
 #include "core/output.h"
 #include "core/pilot.h"
 #include "core/policy.h"
-#include "core/ranks.h"
+#include "core/space.h"
 #include "core/underway.h"
 #include "fmt/event.h"
 #include "fmt/filemap.h"
@@ -43,6 +43,8 @@ enum { SCR_MAX_NAME = 1024 };
 /* SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT of scr.h. */
 enum { SCR_IS_CKPT = 1, SCR_IS_OUTPUT = 2 };
 
+/* Cache, output, restart, choice and flusher are structs, each in the header of the
+ * files that change it; the other members are those of the job. */
 struct scr_ctx {
     struct scr_env env;
     struct scr_log log;       /* rank 0 speaks for all */
@@ -78,52 +80,25 @@ struct scr_ctx {
     struct scr_lock run_lock; /* rank 0: the job's, of the prefix directory */
     int patience_ms;          /* for processes of the run before that are ending */
     int lease_ms;             /* the same for run_lock, also where its node was lost */
-    char **cache_dirs;        /* one per store; NULL for unused stores */
-    struct scr_set *sets;     /* one per redundancy descriptor */
-    int64_t *losses; /* that each set survives, one per descriptor; the same on all */
-
-    scr_filemap *map;      /* what this rank has in cache */
-    struct scr_held *held; /* the datasets in cache, the same on all ranks */
-    int *leaving;          /* ids, in their turn (room.c); room for all of held */
-    size_t nheld, held_room;
+    struct scr_cached cache;
     int last_id; /* largest dataset id ever seen here */
     int ckpt_id; /* number of the last complete checkpoint, survives restarts */
 
     struct scr_output out;
-    struct scr_spare spare;
-    uint64_t ckpt_bytes; /* of this rank's files of the checkpoint noted last
-                            (space.c), 0: none */
-    struct {
-        int id, line;     /* checkpoint, and index of its descriptor; 0: of none */
-        uint64_t longest; /* bytes of the member of this rank's set that has most */
-    } span;               /* of the last that was protected */
-    int tries;            /* attempts at a checkpoint that failed since */
-    uint64_t tried; /* bytes this rank had written when the last attempt at a checkpoint
-                       failed, 0: it did not */
+    struct scr_sizes sizes;
     int told_bare;  /* that the cache is empty while a checkpoint is written */
     int sees_opens; /* scr_check_open_all is asked by all ranks, or by none */
-    struct scr_restart restart;
-    struct scr_async async;
-    int tried_below; /* restarts look for ids below this; 0: any */
-    struct scr_ranks ranks;
-    int wanted_taken;  /* SCR_CURRENT was applied, and nothing was written since */
-    char *gone_before; /* what current.scr had for the job before that, or NULL */
-    struct scr_lost lost;
-    struct scr_recall recall; /* of lists on the prefix, for deletions (retain.c) */
-    int ask_again;  /* the next Have_restart searches the newest checkpoint again */
-    int flush_owed; /* a periodic flush failed and is not tried again: the next
-                       checkpoint is flushed */
-    int from_id;    /* dataset this run went on from, 0: none */
-    int from_last;  /* last_id then: what is newer was written since */
-    int fetched;    /* dataset in cache that this run copied from the prefix; 0: none */
     int unplaced;   /* dataset of this run whose files lack their names; 0: none */
-    int halt;       /* a halt condition was found due */
-    int halt_unsafe;  /* the flush that goes with it failed */
-    int told_to_exit; /* SCR_Should_exit has said yes */
+    struct scr_restart restart;
+    struct scr_choice choice;
+    struct scr_flusher flusher;
+    struct scr_recall recall; /* of lists on the prefix, for deletions (retain.c) */
+    int halt;                 /* a halt condition was found due */
+    int halt_unsafe;          /* the flush that goes with it failed */
+    int told_to_exit;         /* SCR_Should_exit has said yes */
     struct scr_times times;
     struct scr_pilot pilot;
-    struct scr_err untold; /* why the flush file could not be written, if so */
-    int log_failed;        /* the event log could not be written and is left alone */
+    int log_failed; /* the event log could not be written and is left alone */
 };
 
 #endif

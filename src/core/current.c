@@ -44,9 +44,9 @@ static int edit_gone(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     *changed = !knows(h, &ctx->prm);
     if (!*changed)
         return SCR_OK;
-    free(ctx->gone_before);
-    ctx->gone_before = before ? scr_strdup(before) : NULL;
-    if (before != NULL && ctx->gone_before == NULL)
+    free(ctx->choice.gone_before);
+    ctx->choice.gone_before = before ? scr_strdup(before) : NULL;
+    if (before != NULL && ctx->choice.gone_before == NULL)
         return scr_no_memory(err);
     return scr_gone_to_set(h, ctx->prm.job_id, ctx->prm.current) == SCR_OK
                ? SCR_OK
@@ -58,9 +58,10 @@ static int edit_back(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     const struct scr_ctx *ctx = arg;
     const char *job = ctx->prm.job_id;
     *changed = knows(h, &ctx->prm);
-    if (*changed && ctx->gone_before != NULL)
-        return scr_gone_to_set(h, job, ctx->gone_before) == SCR_OK ? SCR_OK
-                                                                   : scr_no_memory(err);
+    if (*changed && ctx->choice.gone_before != NULL)
+        return scr_gone_to_set(h, job, ctx->choice.gone_before) == SCR_OK
+                   ? SCR_OK
+                   : scr_no_memory(err);
     if (*changed)
         scr_gone_to_forget(h, job);
     return SCR_OK;
@@ -81,7 +82,7 @@ static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err
 void scr_wanted_note_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (ctx->wanted_taken &&
+    if (ctx->choice.wanted_taken &&
         scr_edit_state_all(ctx, "current.scr", edit_gone, ctx, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "SCR_CURRENT=%s applies to the next run again, which would leave what "
@@ -93,9 +94,9 @@ void scr_wanted_settle_all(struct scr_ctx *ctx, int complete)
 {
     struct scr_err why = SCR_ERR_INIT;
     if (complete) {
-        ctx->wanted_taken = 0;
-        ctx->ranks.wanted = 0; /* what was written is not left for it any more */
-    } else if (ctx->wanted_taken &&
+        ctx->choice.wanted_taken = 0;
+        ctx->choice.ranks.wanted = 0; /* what was written is not left for it any more */
+    } else if (ctx->choice.wanted_taken &&
                scr_edit_state_all(ctx, "current.scr", edit_back, ctx, &why) != SCR_OK) {
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "SCR_CURRENT=%s does not apply to the next run, though this one has "

@@ -62,7 +62,7 @@ static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK) {
         scr_phase_all(ctx, "fetch", id);
-        const struct scr_fetch_to to = { dset_dir, ctx->map, &ctx->cntl };
+        const struct scr_fetch_to to = { dset_dir, ctx->cache.map, &ctx->cntl };
         rc = scr_fetch_all(&at, &o, &to, dset, &bytes, err);
     }
     if (rc == SCR_OK) {
@@ -186,7 +186,7 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                  ? scr_in_place_open_all(ctx, id, &name, err)
                  : fetch_or_make_room_all(ctx, id, &name, err);
     if (rc == SCR_OK) {
-        ctx->fetched = id;
+        ctx->choice.fetched = id;
         note_in_index_all(ctx, (struct fetched){ id, 0 });
         scr_log(&ctx->log, SCR_LOG_NOTE, "fetched checkpoint %s (dataset %d) from %s",
                 name, id, ctx->prefix.path);

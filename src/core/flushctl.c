@@ -24,7 +24,7 @@ static int flush_foreign_all(struct scr_ctx *ctx, const struct scr_copy_opts *o,
 {
     struct scr_regroup_report rep;
     const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
-    int rc = scr_regroup_all(&at, o, ctx->map, &rep, err);
+    int rc = scr_regroup_all(&at, o, ctx->cache.map, &rep, err);
     *bytes = rep.bytes;
     if (rc == SCR_OK)
         scr_log(&ctx->log, SCR_LOG_NOTE,
@@ -36,7 +36,7 @@ static int flush_foreign_all(struct scr_ctx *ctx, const struct scr_copy_opts *o,
 
 int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
+    const scr_hash *dset = scr_filemap_get_dataset(ctx->cache.map, id, ctx->world.rank);
     const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
     const struct scr_copy_opts o = scr_flush_opts(ctx);
     int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
@@ -50,7 +50,7 @@ int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     double start = scr_now_mono();
     SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
     int rc = foreign ? flush_foreign_all(ctx, &o, id, &bytes, err)
-                     : scr_flush_all(&at, &o, dset, ctx->map, &bytes, err);
+                     : scr_flush_all(&at, &o, dset, ctx->cache.map, &bytes, err);
     SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
               .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);
@@ -154,9 +154,9 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
 static void list_unsaved(const struct scr_ctx *ctx, struct scr_str *names)
 {
     int newest = ctx->prm.flush > 0 ? scr_cache_newest_ckpt(ctx, 0) : 0;
-    for (size_t i = 0; i < ctx->nheld; i++) {
+    for (size_t i = 0; i < ctx->cache.nheld; i++) {
         struct scr_dataset d;
-        int id = ctx->held[i].id;
+        int id = ctx->cache.held[i].id;
         if (!scr_cache_is_ready(ctx, id) ||
             scr_cache_dataset(ctx, id, &d, NULL) != SCR_OK)
             continue;

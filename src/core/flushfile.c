@@ -51,25 +51,25 @@ static void edit_flush_file(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
         return;
     int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "flush.scr",
                                      edit_and_note, &e, &why);
-    if (rc != SCR_OK && strcmp(why.text, ctx->untold.text) != 0)
+    if (rc != SCR_OK && strcmp(why.text, ctx->flusher.untold.text) != 0)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "cannot update flush.scr: %s; commands may not find datasets in cache",
                 why.text);
     if (rc != SCR_OK || e.changed)
-        ctx->untold = why;
+        ctx->flusher.untold = why;
 }
 
 void scr_flush_mark(struct scr_ctx *ctx, int id, int on, int off)
 {
-    struct mark m = { id, scr_filemap_get_dataset(ctx->map, id, ctx->world.rank), on,
-                      off };
+    struct mark m = { id, scr_filemap_get_dataset(ctx->cache.map, id, ctx->world.rank),
+                      on, off };
     edit_flush_file(ctx, edit_mark, &m);
 }
 
 /* The only record of output that may be lost stays until a restart was chosen. */
 static int is_needed(const struct scr_ctx *ctx, const scr_hash *h, int id)
 {
-    return ctx->lost.open && scr_flush_is_open_output(h, id);
+    return ctx->choice.lost.open && scr_flush_is_open_output(h, id);
 }
 
 struct forget {
@@ -187,7 +187,7 @@ static int sweep_one(struct scr_ctx *ctx, scr_hash *h, int id)
         (scr_flush_get_location(h, id) & SCR_LOC_CACHE) == 0)
         return 0;
     if (is_needed(ctx, h, id)) {
-        ctx->lost.found = 1;
+        ctx->choice.lost.found = 1;
         return 0;
     }
     if (lost)

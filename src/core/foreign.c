@@ -53,7 +53,8 @@ int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 int scr_regroup_is_left_behind(const struct scr_ctx *ctx, int id)
 {
-    return ctx->from_id > 0 && id > ctx->from_id && id <= ctx->from_last;
+    return ctx->choice.from_id > 0 && id > ctx->choice.from_id &&
+           id <= ctx->choice.from_last;
 }
 
 int scr_regroup_ranks_all(const struct scr_ctx *ctx, int id)
@@ -189,9 +190,11 @@ int scr_restart_ranks(struct scr_ctx *ctx, int *ranks, struct scr_err *err)
 {
     if (ranks == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "SCR_Restart_ranks: ranks is NULL");
-    ctx->ranks.asked |= !ctx->ranks.known && ctx->state != SCR_STATE_RESTART;
+    ctx->choice.ranks.asked |=
+        !ctx->choice.ranks.known && ctx->state != SCR_STATE_RESTART;
     *ranks = 0;
-    if (!ctx->ranks.known && (ctx->restart.id == 0 || ctx->ranks.passed > 0))
+    if (!ctx->choice.ranks.known &&
+        (ctx->restart.id == 0 || ctx->choice.ranks.passed > 0))
         return SCR_OK;
     TRY(check_there(ctx, "SCR_Restart_ranks", err));
     *ranks = ctx->restart.is_foreign ? ctx->restart.share.ranks : ctx->world.size;

@@ -8,24 +8,24 @@
 
 int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err)
 {
-    size_t room = ctx->nheld + more;
-    if (room <= ctx->held_room)
+    size_t room = ctx->cache.nheld + more;
+    if (room <= ctx->cache.room)
         return SCR_OK;
-    struct scr_held *held = scr_reallocarray(ctx->held, room, sizeof *held);
-    ctx->held = held != NULL ? held : ctx->held;
-    int *leaving = scr_reallocarray(ctx->leaving, room, sizeof *leaving);
-    ctx->leaving = leaving != NULL ? leaving : ctx->leaving;
+    struct scr_held *held = scr_reallocarray(ctx->cache.held, room, sizeof *held);
+    ctx->cache.held = held != NULL ? held : ctx->cache.held;
+    int *leaving = scr_reallocarray(ctx->cache.leaving, room, sizeof *leaving);
+    ctx->cache.leaving = leaving != NULL ? leaving : ctx->cache.leaving;
     if (held == NULL || leaving == NULL)
         return scr_no_memory(err);
-    ctx->held_room = room;
+    ctx->cache.room = room;
     return SCR_OK;
 }
 
 struct scr_held *scr_cache_held(const struct scr_ctx *ctx, int id)
 {
-    for (size_t i = 0; i < ctx->nheld; i++)
-        if (ctx->held[i].id == id)
-            return &ctx->held[i];
+    for (size_t i = 0; i < ctx->cache.nheld; i++)
+        if (ctx->cache.held[i].id == id)
+            return &ctx->cache.held[i];
     return NULL;
 }
 
@@ -33,11 +33,12 @@ void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state
 {
     struct scr_held *h = scr_cache_held(ctx, id);
     if (h != NULL && state == SCR_CACHE_GONE)
-        *h = ctx->held[--ctx->nheld];
+        *h = ctx->cache.held[--ctx->cache.nheld];
     else if (h != NULL)
         h->state = state;
-    else if (state != SCR_CACHE_GONE && ctx->nheld < ctx->held_room)
-        ctx->held[ctx->nheld++] = (struct scr_held){ .id = id, .state = state };
+    else if (state != SCR_CACHE_GONE && ctx->cache.nheld < ctx->cache.room)
+        ctx->cache.held[ctx->cache.nheld++] =
+            (struct scr_held){ .id = id, .state = state };
 }
 
 /* View of any entry of id; 0: this rank has none. */
@@ -55,7 +56,7 @@ void scr_cache_enter(struct scr_ctx *ctx, int id, int kind,
     h->kind = kind;
     h->store = red->store;
     h->line = red->index;
-    h->losses = (int)ctx->losses[red->index];
+    h->losses = (int)ctx->cache.losses[red->index];
 }
 
 static int store_of(const struct scr_ctx *ctx, const char *path)
@@ -110,8 +111,8 @@ int scr_cache_enter_ready_all(struct scr_ctx *ctx, int id, int rc, struct scr_er
 int scr_cache_next(const struct scr_ctx *ctx, int above)
 {
     int next = 0;
-    for (size_t i = 0; i < ctx->nheld; i++) {
-        int id = ctx->held[i].id;
+    for (size_t i = 0; i < ctx->cache.nheld; i++) {
+        int id = ctx->cache.held[i].id;
         if (id > above && (next == 0 || id < next))
             next = id;
     }
@@ -121,8 +122,8 @@ int scr_cache_next(const struct scr_ctx *ctx, int above)
 int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below)
 {
     int newest = 0;
-    for (size_t i = 0; i < ctx->nheld; i++) {
-        const struct scr_held *h = &ctx->held[i];
+    for (size_t i = 0; i < ctx->cache.nheld; i++) {
+        const struct scr_held *h = &ctx->cache.held[i];
         if (h->state == state && h->id > newest && (below == 0 || h->id < below))
             newest = h->id;
     }
@@ -178,7 +179,7 @@ int scr_cache_kind(const struct scr_ctx *ctx, int id)
 int scr_cache_dataset(const struct scr_ctx *ctx, int id, struct scr_dataset *d,
                       struct scr_err *err)
 {
-    const scr_hash *h = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
+    const scr_hash *h = scr_filemap_get_dataset(ctx->cache.map, id, ctx->world.rank);
     if (h == NULL)
         return scr_fail(err, SCR_E_NOENT, 0, "dataset %d is not in cache", id);
     return scr_dataset_get(h, d, err);
@@ -192,7 +193,7 @@ int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 const scr_hash *scr_cache_any_desc(const struct scr_ctx *ctx, int id)
 {
-    for (SCR_ENTRIES(e, ctx->map, id))
+    for (SCR_ENTRIES(e, ctx->cache.map, id))
         if (scr_hash_get_val(e->desc, "STORE") != NULL)
             return e->desc;
     return NULL;
@@ -201,7 +202,7 @@ const scr_hash *scr_cache_any_desc(const struct scr_ctx *ctx, int id)
 const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id)
 {
     struct scr_dataset d;
-    for (SCR_ENTRIES(e, ctx->map, id))
+    for (SCR_ENTRIES(e, ctx->cache.map, id))
         if (scr_dataset_get(e->dataset, &d, NULL) == SCR_OK)
             return e->dataset;
     return NULL;
@@ -212,8 +213,8 @@ int scr_cache_find_all(const struct scr_ctx *ctx, const char *name)
 {
     int found = 0;
     struct scr_dataset d;
-    for (size_t i = 0; i < ctx->nheld; i++) {
-        const struct scr_held *h = &ctx->held[i];
+    for (size_t i = 0; i < ctx->cache.nheld; i++) {
+        const struct scr_held *h = &ctx->cache.held[i];
         if (h->state != SCR_CACHE_LOST && h->id > found && view_any(ctx, h->id, &d) &&
             strcmp(d.name, name) == 0)
             found = h->id;

@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "cfg/desc.h"
 #include "fmt/dataset.h"
+#include "fmt/filemap.h"
+#include "par/sets.h"
 
 struct scr_ctx;
 
@@ -39,6 +41,18 @@ struct scr_spare {
     int store;      /* where it will lie */
     int is_there;   /* this rank has one */
     uint64_t bytes; /* of that */
+};
+
+/* The caches of this rank's node, and what is in them. */
+struct scr_cached {
+    char **dirs;          /* one per store; NULL for unused stores */
+    struct scr_set *sets; /* one per redundancy descriptor */
+    int64_t *losses;  /* that each set survives, one per descriptor; the same on all */
+    scr_filemap *map; /* what this rank has in cache */
+    struct scr_held *held; /* nheld datasets in cache, the same on all ranks */
+    int *leaving;          /* ids, in their turn (room.c); room for all of held */
+    size_t nheld, room;    /* room: of held and leaving */
+    struct scr_spare spare;
 };
 
 /* Room for the states of `more` datasets that have none yet. Local; a step that

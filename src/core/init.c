@@ -46,8 +46,8 @@ struct scr_ctx *scr_ctx_new(void)
         return NULL;
     set_out(ctx);
     ctx->cfg = scr_cfg_new();
-    ctx->map = scr_filemap_new();
-    if (ctx->cfg == NULL || ctx->map == NULL) {
+    ctx->cache.map = scr_filemap_new();
+    if (ctx->cfg == NULL || ctx->cache.map == NULL) {
         scr_ctx_free(ctx);
         return NULL;
     }
@@ -64,12 +64,12 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     scr_descs_fini(&ctx->descs);
     scr_recall_fini(&ctx->recall);
     scr_prefix_fini(&ctx->prefix);
-    scr_filemap_delete(ctx->map);
-    free(ctx->held);
-    free(ctx->leaving);
+    scr_filemap_delete(ctx->cache.map);
+    free(ctx->cache.held);
+    free(ctx->cache.leaving);
     scr_cfg_free(ctx->cfg);
     free(ctx->prefix_real);
-    free(ctx->gone_before);
+    free(ctx->choice.gone_before);
     free(ctx->prefix_name);
     free(ctx->original);
     free(ctx->local_who);

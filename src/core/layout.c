@@ -24,7 +24,7 @@ static int choose_dests(const struct scr_ctx *ctx, int by_rank, struct scr_table
     int id = ctx->out.id, me = ctx->world.rank;
     size_t skip = strlen(ctx->out.rank_dir) + 1;
     scr_table_fini(dests);
-    for (SCR_FILES(f, ctx->map, id, me)) {
+    for (SCR_FILES(f, ctx->cache.map, id, me)) {
         const char *name = f->item.name + skip;
         char *dest = by_rank ? scr_asprintf("scr.dataset.%d/rank.%d/%s", id, me, name)
                              : scr_asprintf("scr.dataset.%d/%s", id, name);

@@ -29,7 +29,8 @@ static int is_gone(const void *arg, int id)
  * prefix itself. */
 static int goes_back(const struct scr_ctx *ctx)
 {
-    return ctx->prm.fetch && !ctx->wanted_taken && !ctx->prm.restart_past_lost_output;
+    return ctx->prm.fetch && !ctx->choice.wanted_taken &&
+           !ctx->prm.restart_past_lost_output;
 }
 
 static int report(struct scr_ctx *ctx, const struct scr_index *index,
@@ -45,7 +46,7 @@ static int report(struct scr_ctx *ctx, const struct scr_index *index,
     TRY_OUT(list.bad || text == NULL ? SCR_E_NOMEM : SCR_OK);
     scr_log(&ctx->log, SCR_LOG_WARN, "%s", text);
     if (back && c.goes_back)
-        ctx->lost.below = l->oldest;
+        ctx->choice.lost.below = l->oldest;
 out:
     free(text);
     scr_restart_list_fini(&list);
@@ -66,8 +67,8 @@ static void look(struct scr_ctx *ctx)
     if (l.oldest > 0)
         TRY_OUT(report(ctx, &index, &l));
 out:
-    ctx->lost.found = rc == SCR_OK || rc == SCR_E_CORRUPT;
-    if (!ctx->lost.found)
+    ctx->choice.lost.found = rc == SCR_OK || rc == SCR_E_CORRUPT;
+    if (!ctx->choice.lost.found)
         scr_log(
             &ctx->log, SCR_LOG_WARN,
             "cannot find out whether output is lost, the next start tries again: %s",
@@ -126,7 +127,7 @@ static int go_below_all(struct scr_ctx *ctx, int below, int *tried, struct scr_e
 /* A damaged checkpoint is skipped for an older one. */
 static int go_back_all(struct scr_ctx *ctx, int *tried, struct scr_err *err)
 {
-    int below = ctx->lost.below, rc;
+    int below = ctx->choice.lost.below, rc;
     for (;;) {
         rc = go_below_all(ctx, below, tried, err);
         if (*tried == 0 || !scr_restart_is_passed_over(rc))
@@ -141,7 +142,7 @@ static int go_back_all(struct scr_ctx *ctx, int *tried, struct scr_err *err)
 static void stay(struct scr_ctx *ctx, const struct scr_err *why)
 {
     scr_restart_fini(&ctx->restart);
-    ctx->tried_below = ctx->from_id = 0;
+    ctx->choice.below = ctx->choice.from_id = 0;
     scr_log(&ctx->log, SCR_LOG_WARN,
             "this run does not go back to a checkpoint before the lost output: %s",
             why->text);
@@ -151,19 +152,19 @@ int scr_lost_output_go_back_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
     int tried = 0;
-    if (ctx->lost.below == 0)
+    if (ctx->choice.lost.below == 0)
         return 0;
     int rc = go_back_all(ctx, &tried, &why);
     /* A program that has not asked for it yet may do so, else a run that can read it
      * goes back. */
-    ctx->lost.waits = rc == SCR_E_RANKS && tried > 0;
-    if (ctx->lost.waits) {
+    ctx->choice.lost.waits = rc == SCR_E_RANKS && tried > 0;
+    if (ctx->choice.lost.waits) {
         scr_ranks_pass_over(ctx, tried, &why);
         return 0;
     }
     if (rc != SCR_OK)
         stay(ctx, &why);
-    ctx->lost.below = 0;
+    ctx->choice.lost.below = 0;
     return rc == SCR_OK;
 }
 
@@ -171,7 +172,7 @@ int scr_lost_output_go_back_all(struct scr_ctx *ctx)
 
 void scr_lost_output_look_all(struct scr_ctx *ctx)
 {
-    struct scr_lost *l = &ctx->lost;
+    struct scr_lost *l = &ctx->choice.lost;
     l->open = l->may;
     if (!l->may)
         return;
@@ -185,8 +186,8 @@ void scr_lost_output_look_all(struct scr_ctx *ctx)
 
 void scr_lost_output_settle_all(struct scr_ctx *ctx)
 {
-    int open = ctx->lost.open;
-    ctx->lost = (struct scr_lost){ 0 };
+    int open = ctx->choice.lost.open;
+    ctx->choice.lost = (struct scr_lost){ 0 };
     if (open)
         scr_flush_sweep(ctx);
 }

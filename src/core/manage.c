@@ -202,11 +202,11 @@ static int go_to_found_all(struct scr_ctx *ctx, const char *who, const char *nam
         return rc;
     }
     *tried = 0;
-    ctx->ranks.passed = ctx->ranks.wanted = 0; /* the choice is made */
-    ctx->tried_below = id < INT_MAX ? id + 1 : 0;
-    ctx->ask_again = 0;
-    ctx->from_id = id;
-    ctx->from_last = ctx->last_id;
+    ctx->choice.ranks.passed = ctx->choice.ranks.wanted = 0; /* the choice is made */
+    ctx->choice.below = id < INT_MAX ? id + 1 : 0;
+    ctx->choice.ask_again = 0;
+    ctx->choice.from_id = id;
+    ctx->choice.from_last = ctx->last_id;
     rc = settle_all(ctx, id, name, err);
     if (rc != SCR_OK)
         scr_err_prefix(err,

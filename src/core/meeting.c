@@ -25,7 +25,7 @@ static int add_both(struct scr_table *dests, const char *dest)
 int scr_cache_dests(const struct scr_ctx *ctx, int id, struct scr_table *dests)
 {
     int me = ctx->world.rank, ok = 1;
-    for (SCR_FILES(f, ctx->map, id, me)) {
+    for (SCR_FILES(f, ctx->cache.map, id, me)) {
         const scr_meta *meta = scr_file_meta(f);
         if (!scr_meta_has_dest(meta)) /* redundancy files have none */
             continue;
@@ -52,7 +52,7 @@ static int tell(const struct scr_ctx *ctx, int id, int what, struct scr_parcels 
  * more. */
 static int tell_of_all(const struct scr_ctx *ctx, int id, struct scr_parcels *send)
 {
-    const struct scr_async *s = &ctx->async;
+    const struct scr_flusher *s = &ctx->flusher;
     TRY(tell(ctx, id, s->n, send));
     for (int i = 0; i < s->n; i++)
         TRY(tell(ctx, scr_flush_async_id(s->flush[i]), i, send));
@@ -99,7 +99,7 @@ static int last_that_meets(const struct scr_parcels *recv, int n)
 
 int scr_meeting_last_all(struct scr_ctx *ctx, int id)
 {
-    const struct scr_async *s = &ctx->async;
+    const struct scr_flusher *s = &ctx->flusher;
     struct scr_parcels send = { 0 }, recv = { 0 };
     if (s->n == 0)
         return -1;

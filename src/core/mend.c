@@ -83,8 +83,8 @@ static int rebuild_all(struct scr_ctx *ctx, struct revival *r, struct scr_err *e
         scr_restore_all(&r->protect, r->id, r->dset_dir, r->moving.map, &r->rep, err);
     if (rc != SCR_OK || r->rep.intact)
         return rc;
-    return scr_agree_all(&ctx->world,
-                         scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err), err);
+    return scr_agree_all(
+        &ctx->world, scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err), err);
 }
 
 static int release_all(struct revival *r, struct scr_err *err)
@@ -133,7 +133,7 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
         .moving = { .env = &ctx->env,
                     .world = &ctx->world,
                     .cntl = &ctx->cntl,
-                    .map = ctx->map,
+                    .map = ctx->cache.map,
                     .buf_max = (size_t)ctx->prm.mpi_buf_size,
                     .released = &rivals->released },
         .protect = { .env = &ctx->env,

@@ -97,7 +97,7 @@ static const char *shared_cache(const struct scr_ctx *ctx)
     for (int i = 0; i < ctx->descs.nstores && store != NULL; i++)
         if (scr_store_is_shared(&ctx->descs.store[i]) &&
             strcmp(ctx->descs.store[i].path, store) == 0)
-            return ctx->cache_dirs[i];
+            return ctx->cache.dirs[i];
     return NULL;
 }
 

@@ -93,7 +93,7 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
         return scr_fail(err, SCR_E_CONFIG, 0, "no CKPT descriptor for checkpoint %d",
                         ckpt_id);
     out->bypass = out->red->bypass;
-    const char *cache = ctx->cache_dirs[out->red->store];
+    const char *cache = ctx->cache.dirs[out->red->store];
     out->dset_dir = scr_cache_dset_dir(cache, out->id);
     out->rank_dir = scr_cache_rank_dir(cache, out->id, ctx->world.rank);
     if (!out->name || !out->dset_dir || !out->rank_dir)
@@ -106,10 +106,10 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
     const struct scr_output *out = &ctx->out;
     /* A deletion that ran short of memory may have left the map without an entry. */
     TRY(scr_cache_mend_map(ctx, 0, err));
-    scr_filemap_add_rank(ctx->map, out->id, ctx->world.rank);
-    scr_filemap_set_dataset(ctx->map, out->id, ctx->world.rank, dset);
-    TRY(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err));
-    return scr_cache_make(&ctx->env, ctx->cache_dirs[out->red->store], out->id,
+    scr_filemap_add_rank(ctx->cache.map, out->id, ctx->world.rank);
+    scr_filemap_set_dataset(ctx->cache.map, out->id, ctx->world.rank, dset);
+    TRY(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err));
+    return scr_cache_make(&ctx->env, ctx->cache.dirs[out->red->store], out->id,
                           ctx->world.rank, err);
 }
 
@@ -117,7 +117,7 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
 static uint64_t bytes_written(const struct scr_ctx *ctx)
 {
     uint64_t sum = 0;
-    for (SCR_FILES(f, ctx->map, ctx->out.id, ctx->world.rank)) {
+    for (SCR_FILES(f, ctx->cache.map, ctx->out.id, ctx->world.rank)) {
         struct stat st;
         if (scr_file_stat(ctx->env.sys, f->item.name, &st, NULL) == SCR_OK)
             sum += (uint64_t)st.st_size;
@@ -135,8 +135,8 @@ static void abandon_all(struct scr_ctx *ctx)
         return;
     }
     uint64_t tried = ctx->out.is_ckpt ? bytes_written(ctx) : 0;
-    ctx->tried = tried > 0 ? tried : ctx->tried;
-    ctx->tries += ctx->out.is_ckpt;
+    ctx->sizes.tried = tried > 0 ? tried : ctx->sizes.tried;
+    ctx->sizes.tries += ctx->out.is_ckpt;
     scr_cache_delete_all(ctx, ctx->out.id, NULL);
     scr_cache_spare_for(ctx, 0, 0);
     scr_output_fini(&ctx->out);
@@ -206,7 +206,7 @@ static int begin_and_make_room_all(struct scr_ctx *ctx, int64_t created, uint64_
     else if (rc == SCR_OK && room.neighbours)
         scr_neighbours_give_way_all(ctx, red);
     if (ctx->restart.id != offered)
-        ctx->ask_again = 1; /* it made room */
+        ctx->choice.ask_again = 1; /* it made room */
     return rc;
 }
 
@@ -307,7 +307,7 @@ static int note_files(struct scr_ctx *ctx, int valid, struct totals *total,
 {
     int id = ctx->out.id, me = ctx->world.rank;
     int rc = scr_output_check(ctx, valid, err);
-    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me);
+    for (struct scr_file *f = scr_filemap_first_file(ctx->cache.map, id, me);
          f && rc == SCR_OK; f = scr_file_next(f)) {
         rc = note_file(ctx, f, &total->v[BYTES], err);
         total->v[FILES] += 1;
@@ -320,7 +320,7 @@ static int seal_dataset(struct scr_ctx *ctx, const struct totals *total, scr_has
 {
     int id = ctx->out.id, me = ctx->world.rank;
     struct scr_dataset d;
-    int rc = scr_hash_merge(dset, scr_filemap_get_dataset(ctx->map, id, me));
+    int rc = scr_hash_merge(dset, scr_filemap_get_dataset(ctx->cache.map, id, me));
     if (rc == SCR_OK)
         rc = scr_dataset_get(dset, &d, err);
     if (rc != SCR_OK)
@@ -337,7 +337,7 @@ static int seal_dataset(struct scr_ctx *ctx, const struct totals *total, scr_has
     rc = scr_dataset_set(dset, &d);
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "dataset %d", id);
-    scr_filemap_set_dataset(ctx->map, id, me, dset);
+    scr_filemap_set_dataset(ctx->cache.map, id, me, dset);
     return SCR_OK;
 }
 
@@ -349,7 +349,7 @@ static int take_shared_all(struct scr_ctx *ctx, struct totals *total,
     int id = ctx->out.id, me = ctx->world.rank;
     TRY(scr_agree_all(&ctx->world, scr_shared_take_files(ctx, err), err));
     scr_shared_tidy(ctx);
-    for (SCR_FILES(f, ctx->map, id, me)) {
+    for (SCR_FILES(f, ctx->cache.map, id, me)) {
         uint64_t size = 0;
         (void)scr_meta_get_filesize(scr_file_meta(f), &size);
         mine.v[BYTES] += size;
@@ -434,11 +434,11 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
 {
     int every = ctx->prm.flush;
     int due =
-        out->is_ckpt && every > 0 && (ctx->ckpt_id % every == 0 || ctx->flush_owed);
+        out->is_ckpt && every > 0 && (ctx->ckpt_id % every == 0 || ctx->flusher.owed);
     if (!out->is_output && !due)
         return SCR_OK;
     if (scr_async_is_on(ctx)) {
-        ctx->flush_owed = due ? 0 : ctx->flush_owed;
+        ctx->flusher.owed = due ? 0 : ctx->flusher.owed;
         scr_async_start_all(ctx, out->id);
         return SCR_OK;
     }
@@ -449,7 +449,7 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
         ctx->times.flush += scr_now_mono() - since;
         ctx->times.flushes++;
     }
-    ctx->flush_owed = due ? rc != SCR_OK : ctx->flush_owed;
+    ctx->flusher.owed = due ? rc != SCR_OK : ctx->flusher.owed;
     if (rc == SCR_OK && !out->is_ckpt) {
         struct scr_err left = SCR_ERR_INIT;
         if (scr_cache_delete_all(ctx, out->id, &left) != SCR_OK)
@@ -476,8 +476,8 @@ static void settle_all(struct scr_ctx *ctx, const struct scr_output *out, int ma
     const struct scr_reddesc *next = scr_descs_select(&ctx->descs, ctx->ckpt_id + 1, 0);
     int keep = next != NULL && !next->bypass;
     scr_cache_spare_for(ctx, keep ? ctx->last_id + 1 : 0, keep ? next->store : 0);
-    ctx->tried = 0;
-    ctx->tries = 0;
+    ctx->sizes.tried = 0;
+    ctx->sizes.tries = 0;
     scr_cache_settle_all(ctx, out->red, may_go);
 }
 
@@ -508,7 +508,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     } else {
         /* Only complete ones count: of SCR_FLUSH=n, n lie between two flushes. */
         ctx->ckpt_id += is_ckpt;
-        ctx->ask_again |= is_ckpt;
+        ctx->choice.ask_again |= is_ckpt;
         if (bypass) {
             scr_async_replaced_all(ctx);
             scr_retain_all(ctx);

@@ -16,7 +16,7 @@
 /* The start's findings show why the run before died. */
 static enum scr_failure class_of_failure(const struct scr_ctx *ctx)
 {
-    if (ctx->fetched > 0 || ctx->restart.is_foreign)
+    if (ctx->choice.fetched > 0 || ctx->restart.is_foreign)
         return SCR_FAILED_SYSTEM;
     return ctx->pilot.rebuilt ? SCR_FAILED_NODE : SCR_FAILED_PROCESS;
 }

@@ -16,7 +16,7 @@ int scr_ranks_check(const struct scr_ctx *ctx, const struct scr_err *why,
 
 void scr_ranks_pass_over(struct scr_ctx *ctx, int id, const struct scr_err *why)
 {
-    struct scr_ranks *r = &ctx->ranks;
+    struct scr_ranks *r = &ctx->choice.ranks;
     if (id < r->passed)
         return;
     r->passed = id;
@@ -26,13 +26,13 @@ void scr_ranks_pass_over(struct scr_ctx *ctx, int id, const struct scr_err *why)
 int scr_ranks_ask_all(struct scr_ctx *ctx)
 {
     if (!ctx->prm.restart_any_ranks)
-        ctx->prm.restart_any_ranks = scr_or_all(&ctx->world, ctx->ranks.asked);
+        ctx->prm.restart_any_ranks = scr_or_all(&ctx->world, ctx->choice.ranks.asked);
     return ctx->prm.restart_any_ranks;
 }
 
 void scr_ranks_tell(struct scr_ctx *ctx)
 {
-    struct scr_ranks *r = &ctx->ranks;
+    struct scr_ranks *r = &ctx->choice.ranks;
     if (ctx->prm.restart_any_ranks || r->passed == r->told)
         return;
     r->told = r->passed;

@@ -12,7 +12,7 @@ struct scr_ranks {
     int asked;  /* this rank has called SCR_Restart_ranks before SCR_Have_restart */
     int known;  /* SCR_Have_restart was called: what is offered is settled */
     int passed; /* newest one that was passed over; 0: none. The same on all ranks */
-    int below;  /* tried_below of the last search */
+    int below;  /* scr_choice.below of the last search */
     int wanted; /* it is the one SCR_CURRENT names */
     int told;   /* id of the one that was reported */
     struct scr_err why;

@@ -30,29 +30,29 @@ static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
     *done = rc == SCR_OK || ctx->restart.id > 0;
     if (rc == SCR_OK)
         return rc;
-    ctx->ranks.wanted = tried > 0 && rc == SCR_E_RANKS;
-    if (tried > 0 && !scr_restart_is_passed_over(rc) && !ctx->ranks.wanted)
+    ctx->choice.ranks.wanted = tried > 0 && rc == SCR_E_RANKS;
+    if (tried > 0 && !scr_restart_is_passed_over(rc) && !ctx->choice.ranks.wanted)
         return scr_fail(err, rc, 0,
                         "%s; no older checkpoint is used instead: repair that, or "
                         "start without SCR_CURRENT",
                         why.text);
-    if (ctx->ranks.wanted)
+    if (ctx->choice.ranks.wanted)
         scr_ranks_pass_over(ctx, tried, &why);
     else
         scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
     if (tried == 0)
         return SCR_OK;
-    ctx->tried_below = tried;
+    ctx->choice.below = tried;
     rc = scr_restart_find_all(ctx, err);
     *done = ctx->restart.id > 0;
-    ctx->tried_below = *done ? tried : 0;
+    ctx->choice.below = *done ? tried : 0;
     return rc;
 }
 
 static int settle_all(struct scr_ctx *ctx, int rc)
 {
     TRY(rc);
-    if (!ctx->lost.waits)
+    if (!ctx->choice.lost.waits)
         scr_lost_output_settle_all(ctx);
     return SCR_OK;
 }
@@ -61,13 +61,13 @@ static int settle_all(struct scr_ctx *ctx, int rc)
 static int find_any_ranks_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int done = 0, rc = SCR_OK;
-    ctx->ranks.passed = 0;
-    if (ctx->ranks.wanted)
+    ctx->choice.ranks.passed = 0;
+    if (ctx->choice.ranks.wanted)
         rc = go_to_wanted_all(ctx, &done, err);
     else
         done = scr_lost_output_go_back_all(ctx);
     if (rc == SCR_OK && !done) {
-        ctx->tried_below = ctx->ranks.below;
+        ctx->choice.below = ctx->choice.ranks.below;
         rc = scr_restart_find_all(ctx, err);
     }
     return settle_all(ctx, rc);
@@ -77,10 +77,10 @@ int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int done = 0;
-    ctx->wanted_taken = scr_wanted_is_due_all(ctx);
+    ctx->choice.wanted_taken = scr_wanted_is_due_all(ctx);
     scr_lost_output_look_all(ctx);
-    int rc = ctx->wanted_taken ? go_to_wanted_all(ctx, &done, err) : SCR_OK;
-    if (!ctx->wanted_taken)
+    int rc = ctx->choice.wanted_taken ? go_to_wanted_all(ctx, &done, err) : SCR_OK;
+    if (!ctx->choice.wanted_taken)
         done = scr_lost_output_go_back_all(ctx);
     if (rc == SCR_OK && ctx->prm.flush_on_restart &&
         scr_flush_pending_all(ctx, 1, &why) != SCR_OK)
@@ -119,14 +119,14 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
     if (rc != SCR_OK)
         return rc;
     scr_async_poll_all(ctx);
-    if (ctx->ask_again) {
-        ctx->tried_below = 0;
+    if (ctx->choice.ask_again) {
+        ctx->choice.below = 0;
         rc = scr_restart_find_all(ctx, err);
-        ctx->ask_again = rc != SCR_OK;
+        ctx->choice.ask_again = rc != SCR_OK;
     }
-    if (rc == SCR_OK && ctx->ranks.passed > 0 && scr_ranks_ask_all(ctx))
-        ctx->ask_again = (rc = find_any_ranks_all(ctx, err)) != SCR_OK;
-    ctx->ranks.known = 1;
+    if (rc == SCR_OK && ctx->choice.ranks.passed > 0 && scr_ranks_ask_all(ctx))
+        ctx->choice.ask_again = (rc = find_any_ranks_all(ctx, err)) != SCR_OK;
+    ctx->choice.ranks.known = 1;
     scr_ranks_tell(ctx);
     if (rc == SCR_OK && ctx->restart.id > 0)
         rc = give_name_all(ctx, "SCR_Have_restart", name, err);
@@ -152,13 +152,13 @@ int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err)
 static void note_restart_all(struct scr_ctx *ctx)
 {
     const struct scr_restart *r = &ctx->restart;
-    ctx->from_id = r->id;
-    ctx->from_last = ctx->last_id;
+    ctx->choice.from_id = r->id;
+    ctx->choice.from_last = ctx->last_id;
     struct scr_err why = SCR_ERR_INIT;
     scr_log(&ctx->log, SCR_LOG_NOTE, "restarted from checkpoint %s (dataset %d)",
             r->name, r->id);
     SCR_EVENT(ctx, .event = "RESTART_SUCCESS", .dset = r->id, .name = r->name);
-    int keep_newer = ctx->ranks.passed > r->id;
+    int keep_newer = ctx->choice.ranks.passed > r->id;
     if (scr_note_current_all(ctx, r->id, r->name, keep_newer, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "current not noted: %s", why.text);
 }
@@ -229,7 +229,7 @@ out:
  * prefix, as before. */
 static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    int from_prefix = ctx->fetched == id, rc = SCR_OK;
+    int from_prefix = ctx->choice.fetched == id, rc = SCR_OK;
     int unread = ctx->restart.in_place && scr_cache_is_ready(ctx, id);
     if (from_prefix)
         rc = scr_edit_index_all(ctx, edit_failed, &id, err);
@@ -267,7 +267,7 @@ static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = drop_copy_all(ctx, id, err);
     if (ctx->restart.id > 0)
         return rc;
-    ctx->tried_below = id;
+    ctx->choice.below = id;
     return scr_first(rc, scr_restart_find_all(ctx, rc == SCR_OK ? err : NULL));
 }
 
@@ -278,8 +278,8 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
     if (scr_and_all(&ctx->world, valid)) {
         note_restart_all(ctx);
         scr_restart_fini(&ctx->restart);
-        ctx->tried_below = 0;
-        ctx->ask_again = 1;
+        ctx->choice.below = 0;
+        ctx->choice.ask_again = 1;
         scr_phase_all(ctx, "compute", scr_cache_newest_ckpt(ctx, 0));
         return SCR_OK;
     }

@@ -52,7 +52,7 @@ static int add_coming(const struct scr_ctx *ctx, struct scr_parcels *send,
 {
     struct scr_table dests = SCR_TABLE_OF(struct scr_item);
     int *ids = NULL, n = 0;
-    int ok = scr_filemap_list_datasets(ctx->map, &n, &ids) == SCR_OK;
+    int ok = scr_filemap_list_datasets(ctx->cache.map, &n, &ids) == SCR_OK;
     for (int i = 0; i < n && ok; i++)
         if (scr_async_has(ctx, ids[i]))
             ok = scr_cache_dests(ctx, ids[i], &dests);
@@ -115,7 +115,7 @@ static int delete_begun_all(struct scr_ctx *ctx, int id, int spare, struct scr_e
     TRY_OUT(share_out_all(ctx, id, spare, &share, err));
     /* of old versions it is the list, too */
     TRY_OUT(step_all(ctx, scr_prefix_summary_remove, id, err));
-    if (ctx->async.n > 0)
+    if (ctx->flusher.n > 0)
         TRY_OUT(spare_coming_all(ctx, &share, err));
     TRY_OUT(scr_agree_all(
         &ctx->world,
@@ -180,8 +180,8 @@ static void delete_some_all(struct scr_ctx *ctx, struct doomed *d, int rc,
 static int is_wanted(const struct scr_ctx *ctx, const struct scr_index_entry *e,
                      int newest)
 {
-    return e->current || (e->id == ctx->restart.id && !ctx->ask_again) ||
-           (e->id == ctx->from_id && newest <= ctx->from_last);
+    return e->current || (e->id == ctx->restart.id && !ctx->choice.ask_again) ||
+           (e->id == ctx->choice.from_id && newest <= ctx->choice.from_last);
 }
 
 /* 1 if a dataset of the index that is not complete may become so: it is in the cache of
@@ -196,7 +196,7 @@ static int may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
         scr_replacing_is_begun(&ctx->env, &ctx->prefix, e->id))
         return 1;
     if (of == NULL || strcmp(of, ctx->prm.job_id) == 0)
-        return ctx->async.leftovers &&
+        return ctx->flusher.leftovers &&
                scr_arrival_has_plan(&ctx->env, &ctx->prefix, e->id);
     return scr_flush_is_recent(&e->dset) &&
            (scr_arrival_has_plan(&ctx->env, &ctx->prefix, e->id) ||

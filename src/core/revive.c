@@ -64,8 +64,9 @@ static void leave_cache_alone_all(struct scr_ctx *ctx, const struct scr_ids *ids
     for (size_t i = 0; i < ids->n; i++) {
         /* A dataset without a descriptor on any rank was never complete. */
         int id = ids->id[i];
-        int begun = scr_or_all(&ctx->world, scr_cache_any_desc(ctx, id) != NULL ||
-                                                scr_filemap_has_aside(ctx->map, id));
+        int begun =
+            scr_or_all(&ctx->world, scr_cache_any_desc(ctx, id) != NULL ||
+                                        scr_filemap_has_aside(ctx->cache.map, id));
         scr_cache_enter_all(ctx, id, begun ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
     }
     if (ids->n > 0)
@@ -152,7 +153,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
     struct scr_stock s = { 0 };
     int dealt = scr_scatter_filemaps_all(&ctx->env, &ctx->world, &ctx->node, &ctx->cntl,
-                                         ctx->map, rc == SCR_OK ? err : NULL);
+                                         ctx->cache.map, rc == SCR_OK ? err : NULL);
     rc = scr_shared_adopt_all(ctx, rc == SCR_OK ? dealt : rc, err);
     rc = scr_stock_take_all(ctx, &s, rc, err);
     if (rc != SCR_OK || (ctx->halt && ctx->prm.halt_enabled))
@@ -170,7 +171,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
      * if nodes share a cache. */
     if (!s.newer)
         scr_cache_sweep_above(ctx, s.ids.n > 0 ? s.ids.id[s.ids.n - 1] : 0);
-    ctx->lost.open = 1;
+    ctx->choice.lost.open = 1;
     catch_up_all(ctx, s.marked);
 out:
     scr_ids_fini(&s.ids);

@@ -13,7 +13,7 @@
 
 static struct scr_aside aside_of(struct scr_ctx *ctx, int id)
 {
-    return (struct scr_aside){ &ctx->env, &ctx->cntl, ctx->map, id };
+    return (struct scr_aside){ &ctx->env, &ctx->cntl, ctx->cache.map, id };
 }
 
 /* From a descriptor: the place and the number of ranks; 0: there is none. */
@@ -34,9 +34,9 @@ int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *kno
     enum { ROOT, OLDEST, NEWEST, ASIDE, DESC, SAME_DESC, N };
     const scr_hash *desc = scr_cache_any_desc(ctx, id);
     int64_t v[N] = { desc != NULL ? ctx->world.rank : ctx->world.size };
-    scr_filemap_made(ctx->map, id, &v[OLDEST], &v[NEWEST]);
+    scr_filemap_made(ctx->cache.map, id, &v[OLDEST], &v[NEWEST]);
     v[NEWEST] = -v[NEWEST];
-    v[ASIDE] = -scr_filemap_has_aside(ctx->map, id);
+    v[ASIDE] = -scr_filemap_has_aside(ctx->cache.map, id);
     v[DESC] = mark_of(desc);
     v[SAME_DESC] = -v[DESC];
     scr_mins_all(&ctx->world, v, N);
@@ -55,13 +55,14 @@ int scr_rivals_settle_all(struct scr_ctx *ctx, int id, struct scr_rivals *r,
     /* First what a run that died in the middle left half done. */
     int rc = scr_agree_all(world, scr_aside_return(&a, err), err);
     if (rc == SCR_OK)
-        rc = scr_rivals_choose_all(&ctx->env, world, ctx->map, id, &r->created, err);
+        rc = scr_rivals_choose_all(&ctx->env, world, ctx->cache.map, id, &r->created,
+                                   err);
     if (rc != SCR_OK)
         return rc;
     rc = scr_agree_all(world, scr_aside_put(&a, r->created, err), err);
     if (rc == SCR_OK) /* no file is in another's place any more */
         rc = scr_agree_all(world, scr_aside_take(&a, r->created, err), err);
-    r->came = scr_filemap_entry(ctx->map, id, world->rank) == NULL;
+    r->came = scr_filemap_entry(ctx->cache.map, id, world->rank) == NULL;
     return rc;
 }
 
@@ -77,12 +78,12 @@ static void remove_part(struct scr_ctx *ctx, int id, const char *dset_dir)
 {
     int me = ctx->world.rank;
     char *cache = dset_dir ? scr_path_dir(dset_dir) : NULL;
-    for (SCR_FILES(f, ctx->map, id, me))
+    for (SCR_FILES(f, ctx->cache.map, id, me))
         if (scr_file_remove(ctx->env.sys, f->item.name, NULL) != SCR_OK)
             goto out; /* it stays named */
     if (cache != NULL)
         (void)scr_cache_remove_rank(&ctx->env, cache, id, me, NULL);
-    scr_filemap_remove_rank_by_dataset(ctx->map, id, me);
+    scr_filemap_remove_rank_by_dataset(ctx->cache.map, id, me);
 out:
     free(cache);
 }
@@ -114,7 +115,7 @@ void scr_rivals_end_all(struct scr_ctx *ctx, int id, int rc, const struct scr_ri
             "%s (dataset %d): some nodes had files of another dataset of this number; "
             "this one is restored",
             scr_cache_name_of(ctx, id), id);
-    if (scr_filemap_has_aside(ctx->map, id) &&
+    if (scr_filemap_has_aside(ctx->cache.map, id) &&
         scr_aside_drop(&a, ctx->world.size, &why) != SCR_OK)
         scr_log(&ctx->local_log, SCR_LOG_WARN,
                 "dataset %d: files of another dataset of this number stay: %s", id,

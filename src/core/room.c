@@ -95,7 +95,7 @@ static enum turn turn_of(const struct scr_ctx *ctx, int n, const struct scr_held
     if (scr_cache_is_waiting(ctx, h->id)) /* this run continues from another */
         return KEPT;
     for (int i = 0; i < n; i++) {
-        const struct scr_held *newer = scr_cache_held(ctx, ctx->leaving[i]);
+        const struct scr_held *newer = scr_cache_held(ctx, ctx->cache.leaving[i]);
         if (newer->id > h->id && newer->state == SCR_CACHE_READY &&
             covers(ctx, newer, h))
             return COVERED;
@@ -116,7 +116,7 @@ static void sort_by_turn(struct scr_ctx *ctx, int n)
 {
     for (int i = 1; i < n; i++)
         for (int k = i; k > 0; k--) {
-            int *id = &ctx->leaving[k - 1];
+            int *id = &ctx->cache.leaving[k - 1];
             if (!leaves_before(scr_cache_held(ctx, id[1]), scr_cache_held(ctx, id[0])))
                 break;
             int first = id[1];
@@ -126,19 +126,19 @@ static void sort_by_turn(struct scr_ctx *ctx, int n)
 }
 
 /* Lists the checkpoints that count in the store of red (every: of every line) in
- * ctx->leaving, in the order they leave, and returns how many these are. next: before
- * one of red is written. */
+ * ctx->cache.leaving, in the order they leave, and returns how many these are. next:
+ * before one of red is written. */
 static int list_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int every,
                     int next)
 {
-    const struct scr_held of_red = { .losses = (int)ctx->losses[red->index],
+    const struct scr_held of_red = { .losses = (int)ctx->cache.losses[red->index],
                                      .line = red->index };
     int n = 0;
     for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;)
         if (counts_all(ctx, id, red->store, every ? -1 : red->index))
-            ctx->leaving[n++] = id;
+            ctx->cache.leaving[n++] = id;
     for (int i = 0; i < n; i++) {
-        struct scr_held *h = scr_cache_held(ctx, ctx->leaving[i]);
+        struct scr_held *h = scr_cache_held(ctx, ctx->cache.leaving[i]);
         h->turn = (int)turn_of(ctx, n, h, next ? &of_red : NULL);
     }
     sort_by_turn(ctx, n);
@@ -212,7 +212,7 @@ static int evict_to_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int 
 {
     int rc = SCR_OK, n = list_all(ctx, red, every, 1);
     for (int i = 0; i < n && rc == SCR_OK && n - i >= limit; i++)
-        rc = evict_one_all(ctx, ctx->leaving[i], 0, stuck, err);
+        rc = evict_one_all(ctx, ctx->cache.leaving[i], 0, stuck, err);
     return rc;
 }
 
@@ -235,16 +235,16 @@ static void drop_lost_all(struct scr_ctx *ctx)
 
 static void forget_stays(struct scr_ctx *ctx)
 {
-    for (size_t i = 0; i < ctx->nheld; i++)
-        ctx->held[i].stays = GOES;
+    for (size_t i = 0; i < ctx->cache.nheld; i++)
+        ctx->cache.held[i].stays = GOES;
 }
 
 /* Newest own dataset that stays, 0: none. */
 static int newest_that_stays(const struct scr_ctx *ctx)
 {
     int id = 0;
-    for (size_t i = 0; i < ctx->nheld; i++) {
-        const struct scr_held *h = &ctx->held[i];
+    for (size_t i = 0; i < ctx->cache.nheld; i++) {
+        const struct scr_held *h = &ctx->cache.held[i];
         if (h->stays && h->state == SCR_CACHE_READY && h->id > id)
             id = h->id;
     }
@@ -280,7 +280,7 @@ static int check_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
                           const struct scr_err *stuck, struct scr_err *err)
 {
     char need[32], left[32];
-    const char *cache = ctx->cache_dirs[red->store];
+    const char *cache = ctx->cache.dirs[red->store];
     uint64_t bytes = scr_space_of_all(ctx, red, id), room = scr_space_left(ctx, red);
     int unflushed = scr_cache_held(ctx, id)->stays == IS_NOT_FLUSHED;
     int rc = SCR_OK;
@@ -311,7 +311,7 @@ static int drop_covered_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
 {
     int rc = SCR_OK, n = list_all(ctx, red, 1, 0);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
-        int id = ctx->leaving[i];
+        int id = ctx->cache.leaving[i];
         if (scr_cache_held(ctx, id)->turn > COVERED)
             break;
         if (waits || !scr_async_has(ctx, id))
@@ -333,7 +333,7 @@ static int evict_for_space_all(struct scr_ctx *ctx, const struct scr_reddesc *re
             break;
         *full = short_of;
         short_of = (struct scr_err)SCR_ERR_INIT;
-        rc = evict_one_all(ctx, ctx->leaving[i], 0, stuck, err);
+        rc = evict_one_all(ctx, ctx->cache.leaving[i], 0, stuck, err);
     }
     return rc;
 }
@@ -341,9 +341,9 @@ static int evict_for_space_all(struct scr_ctx *ctx, const struct scr_reddesc *re
 int scr_cache_covered_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
     int n = scr_room_is_measured(ctx, red) ? list_all(ctx, red, 1, 1) : 0;
-    if (n == 0 || scr_cache_held(ctx, ctx->leaving[0])->turn > COVERED_SOON)
+    if (n == 0 || scr_cache_held(ctx, ctx->cache.leaving[0])->turn > COVERED_SOON)
         return 0;
-    return ctx->leaving[0];
+    return ctx->cache.leaving[0];
 }
 
 void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red,

@@ -91,7 +91,8 @@ out:
 static int record_meta(struct scr_ctx *ctx, const char *path, const char *rel,
                        const char *name, const char *dest, struct scr_err *err)
 {
-    struct scr_entry *e = scr_filemap_add_rank(ctx->map, ctx->out.id, ctx->world.rank);
+    struct scr_entry *e =
+        scr_filemap_add_rank(ctx->cache.map, ctx->out.id, ctx->world.rank);
     struct scr_file *f = e != NULL ? scr_table_add(&e->files, path) : NULL;
     if (f != NULL) {
         scr_meta *meta = scr_file_need_meta(f, &e->files);

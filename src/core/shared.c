@@ -111,7 +111,7 @@ static int is_below(const char *dir, const char *path)
 static int place_of(const struct scr_ctx *ctx, const char *path)
 {
     for (int i = 0; i < ctx->descs.nstores; i++)
-        if (ctx->cache_dirs != NULL && is_below(ctx->cache_dirs[i], path) &&
+        if (ctx->cache.dirs != NULL && is_below(ctx->cache.dirs[i], path) &&
             !scr_store_is_shared(&ctx->descs.store[i]))
             return i;
     return strstr(path, "/" SCR_COPY_TMP) != NULL ? ctx->descs.nstores : -1;

@@ -64,9 +64,9 @@ static int enter_moved(struct scr_ctx *ctx, const char *path, const char *dest,
                        const char *to, struct scr_err *err)
 {
     int id = ctx->out.id, me = ctx->world.rank;
-    scr_filemap_set_meta(ctx->map, id, me, to,
-                         scr_filemap_get_meta(ctx->map, id, me, path));
-    scr_meta *meta = scr_filemap_get_meta(ctx->map, id, me, to);
+    scr_filemap_set_meta(ctx->cache.map, id, me, to,
+                         scr_filemap_get_meta(ctx->cache.map, id, me, path));
+    scr_meta *meta = scr_filemap_get_meta(ctx->cache.map, id, me, to);
     if (scr_table_find(&ctx->out.shared, dest) != NULL)
         scr_meta_set_shared(meta);
     return meta != NULL && !meta->arena->lost ? SCR_OK : scr_no_memory(err);
@@ -86,7 +86,7 @@ static int take_file(struct scr_ctx *ctx, const char *dest, const char *path,
     if (rc == SCR_OK && mine)
         rc = enter_moved(ctx, path, dest, to, err);
     if (rc == SCR_OK)
-        scr_filemap_remove_file(ctx->map, out->id, ctx->world.rank, path);
+        scr_filemap_remove_file(ctx->cache.map, out->id, ctx->world.rank, path);
     free(to);
     free(rel);
     return rc;
@@ -122,7 +122,7 @@ int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id, struct scr_e
     int me = ctx->world.rank;
     scr_filemap *one = scr_filemap_new();
     char *path = copy_path(cache, id, me);
-    int rc = path && scr_filemap_copy_entry(one, ctx->map, id, me) == SCR_OK
+    int rc = path && scr_filemap_copy_entry(one, ctx->cache.map, id, me) == SCR_OK
                  ? scr_filemap_write(ctx->env.sys, path, one, SCR_VOLATILE, err)
                  : scr_no_memory(err);
     free(path);
@@ -146,12 +146,13 @@ static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
                       struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (scr_hash_get_val(scr_filemap_get_desc(ctx->map, id, rank), "STORE") != NULL)
+    if (scr_hash_get_val(scr_filemap_get_desc(ctx->cache.map, id, rank), "STORE") !=
+        NULL)
         return SCR_OK;
     char *path = copy_path(cache, id, rank);
     if (path == NULL)
         return scr_no_memory(err);
-    int rc = scr_filemap_read(ctx->env.sys, path, ctx->map, &why);
+    int rc = scr_filemap_read(ctx->env.sys, path, ctx->cache.map, &why);
     free(path);
     if (rc == SCR_E_NOMEM)
         return scr_no_memory(err);
@@ -196,15 +197,15 @@ out:
  * one modulo the number of ranks now. */
 static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
 {
-    int before = scr_filemap_num_ranks_by_dataset(ctx->map, id), ranks = 0;
+    int before = scr_filemap_num_ranks_by_dataset(ctx->cache.map, id), ranks = 0;
     int rc = adopt_rank(ctx, cache, id, ctx->world.rank, err);
-    (void)scr_hash_get_val_int(scr_filemap_get_desc(ctx->map, id, ctx->world.rank),
-                               "RANKS", &ranks);
+    (void)scr_hash_get_val_int(
+        scr_filemap_get_desc(ctx->cache.map, id, ctx->world.rank), "RANKS", &ranks);
     if (rc == SCR_OK && ranks > ctx->world.size)
         rc = adopt_listed(ctx, cache, id, err);
-    if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(ctx->map, id) == before)
+    if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(ctx->cache.map, id) == before)
         return rc;
-    return scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
+    return scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err);
 }
 
 /* Records kept here of files of other ranks: these take them from the store. */
@@ -212,16 +213,17 @@ static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
                      struct scr_err *err)
 {
     int dropped = 0;
-    for (int rank = -1; scr_filemap_next_rank(ctx->map, id, &rank);) {
+    for (int rank = -1; scr_filemap_next_rank(ctx->cache.map, id, &rank);) {
         struct stat st;
         int mine = rank % ctx->world.size == ctx->world.rank;
         char *path = mine ? NULL : copy_path(cache, id, rank);
         if (path != NULL && scr_file_stat(ctx->env.sys, path, &st, NULL) == SCR_OK &&
             ++dropped)
-            scr_filemap_remove_rank_by_dataset(ctx->map, id, rank);
+            scr_filemap_remove_rank_by_dataset(ctx->cache.map, id, rank);
         free(path);
     }
-    return dropped ? scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err) : SCR_OK;
+    return dropped ? scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err)
+                   : SCR_OK;
 }
 
 static int adopt_dataset_all(struct scr_ctx *ctx, const char *cache, int id,
@@ -230,7 +232,7 @@ static int adopt_dataset_all(struct scr_ctx *ctx, const char *cache, int id,
     TRY(scr_agree_all(&ctx->world, adopt(ctx, cache, id, err), err));
     TRY(scr_agree_all(&ctx->world, hand_over(ctx, cache, id, err), err));
     /* Begun, and all that knew of it are gone. */
-    int known = scr_filemap_num_ranks_by_dataset(ctx->map, id) > 0;
+    int known = scr_filemap_num_ranks_by_dataset(ctx->cache.map, id) > 0;
     if (!scr_or_all(&ctx->world, known) && ctx->world.rank == 0)
         scr_cache_remove(&ctx->env, cache, id, NULL);
     return SCR_OK;
@@ -254,7 +256,7 @@ static int adopt_store_all(struct scr_ctx *ctx, const char *cache, int rc,
 int scr_shared_adopt_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
     for (int i = 0; i < ctx->descs.nstores; i++)
-        if (ctx->cache_dirs[i] != NULL && scr_store_is_shared(&ctx->descs.store[i]))
-            rc = adopt_store_all(ctx, ctx->cache_dirs[i], rc, err);
+        if (ctx->cache.dirs[i] != NULL && scr_store_is_shared(&ctx->descs.store[i]))
+            rc = adopt_store_all(ctx, ctx->cache.dirs[i], rc, err);
     return rc;
 }

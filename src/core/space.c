@@ -28,7 +28,7 @@ static uint64_t size_in_map(const scr_meta *meta)
 static uint64_t bytes_of(const struct scr_ctx *ctx, int id)
 {
     uint64_t sum = 0;
-    for (SCR_ENTRIES(e, ctx->map, id))
+    for (SCR_ENTRIES(e, ctx->cache.map, id))
         for (SCR_EACH(struct scr_file, f, &e->files))
             sum += size_in_map(scr_file_meta(f));
     return sum;
@@ -44,7 +44,7 @@ uint64_t scr_space_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *r
 uint64_t scr_space_left(const struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
     return scr_room_at(ctx->env.sys, &scr_memory_of_kernel,
-                       ctx->cache_dirs[red->store]);
+                       ctx->cache.dirs[red->store]);
 }
 
 /* --- the next checkpoint --- */
@@ -54,7 +54,7 @@ static uint64_t data_of(const struct scr_ctx *ctx, int id)
 {
     int me = ctx->world.rank;
     uint64_t sum = 0;
-    for (SCR_FILES(f, ctx->map, id, me)) {
+    for (SCR_FILES(f, ctx->cache.map, id, me)) {
         const scr_meta *meta = scr_file_meta(f);
         enum scr_scheme s;
         int is_red = scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &s);
@@ -81,9 +81,9 @@ static uint64_t part_of(const struct scr_ctx *ctx, const struct scr_reddesc *red
                         uint64_t data, uint64_t longest)
 {
     uint64_t parity =
-        longest > 0 ? parity_of(red, ctx->sets[red->index].n, longest) : 0;
-    int reused = ctx->spare.is_there && ctx->spare.store == red->store;
-    uint64_t there = reused ? ctx->spare.bytes : 0;
+        longest > 0 ? parity_of(red, ctx->cache.sets[red->index].n, longest) : 0;
+    int reused = ctx->cache.spare.is_there && ctx->cache.spare.store == red->store;
+    uint64_t there = reused ? ctx->cache.spare.bytes : 0;
     return data + (parity > there ? parity - there : 0);
 }
 
@@ -92,25 +92,25 @@ static uint64_t part_of(const struct scr_ctx *ctx, const struct scr_reddesc *red
 static uint64_t next_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                             uint64_t data)
 {
-    uint64_t tried = ctx->tried + ctx->tried / 4; /* was perhaps not all */
+    uint64_t tried = ctx->sizes.tried + ctx->sizes.tried / 4; /* was perhaps not all */
     if (tried > data)
         data = tried;
-    const struct scr_comm *set = &ctx->sets[red->index].comm;
+    const struct scr_comm *set = &ctx->cache.sets[red->index].comm;
     return part_of(ctx, red, data, (uint64_t)scr_max_all(set, (int64_t)data));
 }
 
 /* The size found by the last encode is not asked again. */
 static int has_span(const struct scr_ctx *ctx, const struct scr_reddesc *red, int last)
 {
-    return last > 0 && ctx->tries == 0 && ctx->span.id == last &&
-           ctx->span.line == red->index;
+    return last > 0 && ctx->sizes.tries == 0 && ctx->sizes.span.id == last &&
+           ctx->sizes.span.line == red->index;
 }
 
 uint64_t scr_space_part(const struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
     int last = scr_cache_newest_ckpt(ctx, 0);
     return has_span(ctx, red, last)
-               ? part_of(ctx, red, data_of(ctx, last), ctx->span.longest)
+               ? part_of(ctx, red, data_of(ctx, last), ctx->sizes.span.longest)
                : 0;
 }
 
@@ -126,22 +126,22 @@ static const struct scr_comm *sharers(const struct scr_ctx *ctx,
 void scr_space_note(struct scr_ctx *ctx)
 {
     int last = scr_cache_newest_ckpt(ctx, 0);
-    ctx->ckpt_bytes = last > 0 ? data_of(ctx, last) : ctx->ckpt_bytes;
+    ctx->sizes.ckpt = last > 0 ? data_of(ctx, last) : ctx->sizes.ckpt;
 }
 
 uint64_t scr_space_of_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                                uint64_t guess)
 {
     const struct scr_comm *comm = sharers(ctx, &ctx->descs.store[red->store]);
-    int known = scr_or_all(&ctx->world, ctx->ckpt_bytes + ctx->tried > 0);
-    return known ? scr_sum_all(comm, next_of_all(ctx, red, ctx->ckpt_bytes))
+    int known = scr_or_all(&ctx->world, ctx->sizes.ckpt + ctx->sizes.tried > 0);
+    return known ? scr_sum_all(comm, next_of_all(ctx, red, ctx->sizes.ckpt))
                  : scr_sum_all(comm, guess + guess / 8);
 }
 
 uint64_t scr_space_lacking_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                                int id, uint64_t total)
 {
-    const struct scr_set *set = &ctx->sets[red->index];
+    const struct scr_set *set = &ctx->cache.sets[red->index];
     const struct scr_comm *comm = sharers(ctx, &ctx->descs.store[red->store]);
     uint64_t part = in_blocks(total / (uint64_t)ctx->world.size);
     part += part / 4; /* not all ranks have as much */

@@ -3,7 +3,22 @@
 #ifndef SCR_CORE_SPACE_H
 #define SCR_CORE_SPACE_H
 
-#include "core/ctx.h"
+#include "base/err.h"
+#include "cfg/desc.h"
+
+struct scr_ctx;
+
+/* How large checkpoints are, by those written before. */
+struct scr_sizes {
+    uint64_t ckpt; /* of this rank's files of the checkpoint noted last, 0: none */
+    struct {
+        int id, line;     /* checkpoint, and index of its descriptor; 0: of none */
+        uint64_t longest; /* bytes of the member of this rank's set that has most */
+    } span;               /* of the last that was protected */
+    int tries;            /* attempts at a checkpoint that failed since */
+    uint64_t tried; /* bytes this rank had written when the last attempt at a checkpoint
+                       failed, 0: it did not */
+};
 
 /* Bytes of dataset id in the cache of red's store that this rank writes to. */
 uint64_t scr_space_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,

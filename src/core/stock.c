@@ -65,7 +65,7 @@ int scr_stock_take_all(struct scr_ctx *ctx, struct scr_stock *s, int rc,
 {
     enum { FIRST = STOCK_LEAST, BUSY, HALT };
     int *mine = NULL, n = 0;
-    if (rc == SCR_OK && scr_filemap_list_datasets(ctx->map, &n, &mine) != SCR_OK)
+    if (rc == SCR_OK && scr_filemap_list_datasets(ctx->cache.map, &n, &mine) != SCR_OK)
         rc = scr_no_memory(err);
     ctx->last_id = n > 0 ? mine[n - 1] : 0;
     struct scr_vote v = { .least = { [FIRST] = n > 0 ? mine[0] : INT64_MAX,
@@ -74,9 +74,9 @@ int scr_stock_take_all(struct scr_ctx *ctx, struct scr_stock *s, int rc,
     rc = say_stock(ctx, v.least, rc, err);
     rc = scr_vote_all(&ctx->world, rc, &v, err);
     ctx->last_id = (int)-v.least[STOCK_ID];
-    ctx->async.leftovers = v.least[BUSY] != 0;
+    ctx->flusher.leftovers = v.least[BUSY] != 0;
     ctx->halt = v.least[HALT] != 0;
-    ctx->lost.may = v.least[STOCK_LOST] != 0;
+    ctx->choice.lost.may = v.least[STOCK_LOST] != 0;
     s->newer = v.least[STOCK_NEWER] != 0;
     s->marked = v.least[STOCK_MARKED] != 0;
     if (rc == SCR_OK)

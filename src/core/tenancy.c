@@ -120,7 +120,7 @@ static void note(const struct scr_ctx *ctx, const char *dir, const char *name,
 
 int scr_tenancy_take(struct scr_ctx *ctx, int store, int *gone, struct scr_err *err)
 {
-    const char *dir = ctx->cache_dirs[store];
+    const char *dir = ctx->cache.dirs[store];
     char *path = scr_path_join(dir, SCR_CNTL_JOB_LOCK);
     *gone = 0;
     int rc;

@@ -97,20 +97,20 @@ static int make_store(struct scr_ctx *ctx, int i, struct scr_err *err)
 static int name_dirs(struct scr_ctx *ctx, struct scr_err *err)
 {
     int bad = 0;
-    ctx->cache_dirs = scr_calloc((size_t)ctx->descs.nstores, sizeof *ctx->cache_dirs);
+    ctx->cache.dirs = scr_calloc((size_t)ctx->descs.nstores, sizeof *ctx->cache.dirs);
     ctx->tenancy = scr_calloc((size_t)ctx->descs.nstores, sizeof *ctx->tenancy);
     for (int i = 0; ctx->tenancy && i < ctx->descs.nstores; i++)
         ctx->tenancy[i] = (struct scr_lock)SCR_LOCK_INIT;
-    for (int i = 0; ctx->cache_dirs && i < ctx->descs.nstores; i++) {
+    for (int i = 0; ctx->cache.dirs && i < ctx->descs.nstores; i++) {
         const struct scr_store *store = &ctx->descs.store[i];
         if (!store_is_used(ctx, i))
             continue;
-        ctx->cache_dirs[i] =
+        ctx->cache.dirs[i] =
             scr_place_dir(&ctx->place, store->path, is_node_local(store));
-        bad |= ctx->cache_dirs[i] == NULL;
+        bad |= ctx->cache.dirs[i] == NULL;
     }
-    if (ctx->cache_dirs && ctx->tenancy && !bad)
-        ctx->cntl_dir = scr_strdup(ctx->cache_dirs[ctx->descs.cntl_store]);
+    if (ctx->cache.dirs && ctx->tenancy && !bad)
+        ctx->cntl_dir = scr_strdup(ctx->cache.dirs[ctx->descs.cntl_store]);
     return ctx->cntl_dir ? SCR_OK : scr_no_memory(err);
 }
 
@@ -214,9 +214,9 @@ static int make_others_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                       red->group, ctx->node_name);
     m->cut.group = &m->group;
     rc = scr_comm_split_str_all(&ctx->world, rc, m->value, &m->group, err);
-    return rc == SCR_OK
-               ? scr_set_make_all(&ctx->world, &m->cut, rc, &ctx->sets[red->index], err)
-               : rc;
+    return rc == SCR_OK ? scr_set_make_all(&ctx->world, &m->cut, rc,
+                                           &ctx->cache.sets[red->index], err)
+                        : rc;
 }
 
 /* The sets of all descriptors. nodes: how they are cut by nodes. rc: of this rank until
@@ -233,7 +233,7 @@ static int make_sets_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
         m->cut.set_size = red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size;
         m->value = scr_descs_group_value(&ctx->descs, red->group, ctx->node_name);
         rc = is_node_group(red)
-                 ? scr_set_cut_all(&ctx->world, &m->cut, rc, &ctx->sets[i], err)
+                 ? scr_set_cut_all(&ctx->world, &m->cut, rc, &ctx->cache.sets[i], err)
                  : make_others_all(ctx, red, m, rc, err);
     }
     return rc;
@@ -257,13 +257,13 @@ static int know_sets_all(struct scr_ctx *ctx, struct making *of, int64_t *least,
     int64_t *losses = least + 1, *members = losses + n, *alone = members + n;
     for (int i = 0; i < n; i++)
         if (ctx->descs.red[i].enabled && rc == SCR_OK) {
-            losses[i] = losses_of(&ctx->descs.red[i], ctx->sets[i].n);
+            losses[i] = losses_of(&ctx->descs.red[i], ctx->cache.sets[i].n);
             members[i] = of[i].cut.least;
             alone[i] = -of[i].cut.has_alone;
         }
     rc = scr_agree_mins_all(&ctx->world, rc, least, 3 * n + 1, err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
-        ctx->losses[i] = losses[i];
+        ctx->cache.losses[i] = losses[i];
         of[i].cut.least = (int)members[i];
         of[i].cut.has_alone = alone[i] != 0;
     }
@@ -284,8 +284,8 @@ static int cut_world_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
     for (int i = 0; i < ctx->descs.nreds; i++) {
         const struct scr_reddesc *red = &ctx->descs.red[i];
         if (rc == SCR_OK && red->enabled)
-            rc = scr_weaken_report_all(ctx, red, &ctx->sets[i], &of[i].cut, of[i].value,
-                                       err);
+            rc = scr_weaken_report_all(ctx, red, &ctx->cache.sets[i], &of[i].cut,
+                                       of[i].value, err);
         scr_comm_free(&of[i].group);
     }
     return rc;
@@ -304,9 +304,9 @@ int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err)
     int rc = find_node_all(ctx, err);
     struct making *of = scr_calloc(n, sizeof *of);
     int64_t *least = scr_calloc(3 * n + 1, sizeof *least);
-    ctx->sets = scr_calloc(n, sizeof *ctx->sets);
-    ctx->losses = scr_calloc(n, sizeof *ctx->losses);
-    if (rc == SCR_OK && !(of && least && ctx->sets && ctx->losses))
+    ctx->cache.sets = scr_calloc(n, sizeof *ctx->cache.sets);
+    ctx->cache.losses = scr_calloc(n, sizeof *ctx->cache.losses);
+    if (rc == SCR_OK && !(of && least && ctx->cache.sets && ctx->cache.losses))
         rc = scr_no_memory(err);
     for (size_t i = 0; of != NULL && i < n; i++)
         of[i].group = (struct scr_comm)SCR_COMM_INIT;
@@ -327,20 +327,20 @@ void scr_topo_fini(struct scr_ctx *ctx)
     remove_pid(ctx);
     scr_cntl_close(&ctx->env, &ctx->cntl);
     scr_tenancy_leave(ctx);
-    for (int i = 0; ctx->sets && i < ctx->descs.nreds; i++)
-        if (ctx->sets[i].n > 0)
-            scr_set_free(&ctx->sets[i]);
-    free(ctx->sets);
-    free(ctx->losses);
-    for (int i = 0; ctx->cache_dirs && i < ctx->descs.nstores; i++)
-        free(ctx->cache_dirs[i]);
-    free(ctx->cache_dirs);
+    for (int i = 0; ctx->cache.sets && i < ctx->descs.nreds; i++)
+        if (ctx->cache.sets[i].n > 0)
+            scr_set_free(&ctx->cache.sets[i]);
+    free(ctx->cache.sets);
+    free(ctx->cache.losses);
+    for (int i = 0; ctx->cache.dirs && i < ctx->descs.nstores; i++)
+        free(ctx->cache.dirs[i]);
+    free(ctx->cache.dirs);
     free(ctx->cntl_dir);
     free(ctx->node_name);
     free(ctx->vnode_name);
     scr_comm_free(&ctx->node);
-    ctx->sets = NULL;
-    ctx->losses = NULL;
-    ctx->cache_dirs = NULL;
+    ctx->cache.sets = NULL;
+    ctx->cache.losses = NULL;
+    ctx->cache.dirs = NULL;
     ctx->cntl_dir = ctx->node_name = ctx->vnode_name = NULL;
 }

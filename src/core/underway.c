@@ -52,8 +52,8 @@ int scr_async_is_on(const struct scr_ctx *ctx)
 
 int scr_async_place(const struct scr_ctx *ctx, int id)
 {
-    for (int i = 0; i < ctx->async.n; i++)
-        if (scr_flush_async_id(ctx->async.flush[i]) == id)
+    for (int i = 0; i < ctx->flusher.n; i++)
+        if (scr_flush_async_id(ctx->flusher.flush[i]) == id)
             return i;
     return -1;
 }
@@ -63,7 +63,7 @@ int scr_async_has(const struct scr_ctx *ctx, int id)
     return scr_async_place(ctx, id) >= 0;
 }
 
-int scr_async_reserve(struct scr_async *s)
+int scr_async_reserve(struct scr_flusher *s)
 {
     struct scr_flush_async **more =
         scr_reallocarray(s->flush, (size_t)s->n + 1, sizeof(struct scr_flush_async *));
@@ -71,7 +71,7 @@ int scr_async_reserve(struct scr_async *s)
     return more != NULL;
 }
 
-struct scr_flush_async *scr_async_take(struct scr_async *s, int i)
+struct scr_flush_async *scr_async_take(struct scr_flusher *s, int i)
 {
     struct scr_flush_async *a = s->flush[i];
     s->n--;
@@ -82,7 +82,7 @@ struct scr_flush_async *scr_async_take(struct scr_async *s, int i)
 
 void scr_async_fini(struct scr_ctx *ctx)
 {
-    struct scr_async *s = &ctx->async;
+    struct scr_flusher *s = &ctx->flusher;
     scr_mover_stop(s->daemon);
     scr_mover_stop(s->threads);
     while (s->n > 0)
@@ -97,13 +97,13 @@ void scr_async_fini(struct scr_ctx *ctx)
 
 static int uses_daemon(const struct scr_ctx *ctx)
 {
-    return ctx->prm.flush_type_id == SCR_XFER_DAEMON && !ctx->async.daemon_lost;
+    return ctx->prm.flush_type_id == SCR_XFER_DAEMON && !ctx->flusher.daemon_lost;
 }
 
 /* The mover new flushes use, made when it is needed first; NULL on error. */
 struct scr_mover *scr_async_mover(struct scr_ctx *ctx, struct scr_err *err)
 {
-    struct scr_async *s = &ctx->async;
+    struct scr_flusher *s = &ctx->flusher;
     const struct scr_daemon_opts o = { ctx->cntl_dir, ctx->prm.transfer_program,
                                        ctx->prm.transfer_timeout };
     if (uses_daemon(ctx)) {
@@ -120,19 +120,19 @@ struct scr_mover *scr_async_mover(struct scr_ctx *ctx, struct scr_err *err)
 
 void scr_async_pause(struct scr_ctx *ctx)
 {
-    ctx->async.paused = 1;
+    ctx->flusher.paused = 1;
 }
 
 void scr_async_go(struct scr_ctx *ctx)
 {
-    ctx->async.paused = 0;
-    scr_mover_go(ctx->async.threads);
+    ctx->flusher.paused = 0;
+    scr_mover_go(ctx->flusher.threads);
 }
 
 /* 1 if one was lost since the last call: then no rank uses them any more. */
 int scr_async_lose_daemon_all(struct scr_ctx *ctx)
 {
-    struct scr_async *s = &ctx->async;
+    struct scr_flusher *s = &ctx->flusher;
     int used = uses_daemon(ctx);
     if (ctx->prm.flush_type_id != SCR_XFER_DAEMON)
         return 0;
@@ -146,7 +146,7 @@ static const double GRACE = 0.2;
 
 int scr_async_let_go_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    struct scr_async *s = &ctx->async;
+    struct scr_flusher *s = &ctx->flusher;
     int rc = SCR_OK;
     if (!s->leftovers && !s->unsure)
         return SCR_OK;
@@ -166,7 +166,7 @@ int scr_async_let_go_all(struct scr_ctx *ctx, struct scr_err *err)
 
 void scr_async_dismiss(struct scr_ctx *ctx)
 {
-    scr_mover_dismiss(ctx->async.daemon);
+    scr_mover_dismiss(ctx->flusher.daemon);
 }
 
 /* What a transfer process still does for an earlier run continues until this one writes
@@ -200,7 +200,7 @@ void scr_async_take_back_all(struct scr_ctx *ctx, int id, int for_good)
 {
     struct scr_err why = SCR_ERR_INIT;
     const struct scr_take_back t = { .at = scr_prefix_dset_of(ctx, id),
-                                     .map = ctx->map,
+                                     .map = ctx->cache.map,
                                      .for_good = for_good };
     if (scr_cache_kind(ctx, id) != SCR_IS_CKPT)
         return;
@@ -226,11 +226,11 @@ static int stop_all(struct scr_ctx *ctx, int id)
     int failed = h != NULL && h->failed;
     /* A checkpoint that is not tried again any more is made up for by the next. */
     if (failed && (h->kind & SCR_IS_CKPT) != 0)
-        ctx->flush_owed = 1;
+        ctx->flusher.owed = 1;
     scr_async_note_failed(ctx, id, 0, 0);
     if (i < 0)
         return failed;
-    if (scr_flush_cancel_all(scr_async_take(&ctx->async, i), &done, &why) != SCR_OK)
+    if (scr_flush_cancel_all(scr_async_take(&ctx->flusher, i), &done, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "flush of dataset %d is cancelled: %s", id,
                 why.text);
     (void)scr_async_lose_daemon_all(ctx);

@@ -10,7 +10,7 @@ struct scr_ctx;
 struct scr_flush_async;
 
 /* Flushes under way (asyncctl.c): the same on all ranks. */
-struct scr_async {
+struct scr_flusher {
     struct scr_mover *threads, *daemon; /* NULL until needed */
     int daemon_lost; /* on some node: threads copy what is started from then on */
     int leftovers;   /* on some node a transfer process works for an earlier run */
@@ -19,6 +19,9 @@ struct scr_async {
     int paused;      /* threads are not to begin yet */
     struct scr_flush_async **flush; /* oldest first */
     int n;
+    int owed; /* a periodic flush failed and is not tried again: the next checkpoint is
+                 flushed */
+    struct scr_err untold; /* why the flush file could not be written, if so */
 };
 
 /* As the configuration says; the type is that of flushes that are waited for. */
@@ -43,15 +46,15 @@ int scr_async_let_go_all(struct scr_ctx *ctx, struct scr_err *err);
 /* At the end of a run, when nothing is under way: transfer processes it started end. */
 void scr_async_dismiss(struct scr_ctx *ctx);
 /* At a start: 1 if a transfer process of this node still works for an earlier run, to
- * be kept in async.leftovers if there is one on any. Local. */
+ * be kept in flusher.leftovers if there is one on any. Local. */
 int scr_async_find_leftovers(struct scr_ctx *ctx);
 void scr_async_fini(struct scr_ctx *ctx); /* local: stops them as a death would */
 /* Place of the flush of dataset id in the list, -1: it is not under way. */
 int scr_async_place(const struct scr_ctx *ctx, int id);
 /* Room in the list for one more; 0: out of memory. */
-int scr_async_reserve(struct scr_async *s);
+int scr_async_reserve(struct scr_flusher *s);
 /* Takes number i out of the list. */
-struct scr_flush_async *scr_async_take(struct scr_async *s, int i);
+struct scr_flush_async *scr_async_take(struct scr_flusher *s, int i);
 /* The mover of new flushes, made when it is needed first; NULL on error. */
 struct scr_mover *scr_async_mover(struct scr_ctx *ctx, struct scr_err *err);
 /* 1 if a transfer process was lost since the last call: then no rank uses them any

@@ -17,7 +17,8 @@
 
 /* --- which there are --- */
 
-/* Rank 0's: checkpoints that are not complete, newest first, below ctx->tried_below. */
+/* Rank 0's: checkpoints that are not complete, newest first, below ctx->choice.below.
+ */
 static int list_unfinished(const struct scr_ctx *ctx, int **ids, size_t *n,
                            struct scr_err *err)
 {
@@ -31,7 +32,7 @@ static int list_unfinished(const struct scr_ctx *ctx, int **ids, size_t *n,
         int id = (*ids)[i];
         if (scr_index_get(&index, id, &e, NULL) == SCR_OK && e.dset.is_ckpt &&
             scr_copy_state_of(&e) == SCR_COPY_INCOMPLETE &&
-            (ctx->tried_below == 0 || id < ctx->tried_below))
+            (ctx->choice.below == 0 || id < ctx->choice.below))
             (*ids)[(*n)++] = id;
     }
     scr_index_fini(&index);
@@ -274,7 +275,7 @@ int scr_unfinished_enter_all(struct scr_ctx *ctx, int *entered, struct scr_err *
     int *ids = NULL, rc = SCR_OK;
     size_t n = 0;
     *entered = 0;
-    if (ctx->async.n > 0) /* which may be replacing files */
+    if (ctx->flusher.n > 0) /* which may be replacing files */
         return SCR_OK;
     rc = scr_async_let_go_all(ctx, err);
     if (rc == SCR_OK && ctx->world.rank == 0)

@@ -5,7 +5,7 @@
 
 #include "core/ctx.h"
 
-/* The newest checkpoint on the prefix below ctx->tried_below that is not complete, but
+/* The newest checkpoint on the prefix below ctx->choice.below that is not complete, but
  * has all files as its list records them, becomes complete (unfinished.c, invariant
  * P25); *id = 0: none, also where the newest could not be checked or recorded, which is
  * reported. */

@@ -25,15 +25,15 @@ enum { FINE = 7, COARSE = 401 };
 
 static void say_held(const struct scr_ctx *ctx, struct scr_str *s)
 {
-    for (size_t i = 0; i < ctx->nheld; i++) {
-        const struct scr_held *h = &ctx->held[i];
+    for (size_t i = 0; i < ctx->cache.nheld; i++) {
+        const struct scr_held *h = &ctx->cache.held[i];
         scr_str_printf(s, " held %d:%d%d%d", h->id, (int)h->state, h->stays, h->told);
         scr_str_printf(s, " %d in %d of %d, %d", h->kind, h->store, h->line, h->losses);
         scr_str_printf(s, " %d%d", h->failed, h->mend);
     }
 }
 
-static void say_async(const struct scr_async *a, struct scr_str *s)
+static void say_async(const struct scr_flusher *a, struct scr_str *s)
 {
     scr_str_printf(s, " lost %d left %d unsure %d stuck %d", a->daemon_lost,
                    a->leftovers, a->unsure, a->stuck);
@@ -46,14 +46,16 @@ static char *say_all(const struct scr_ctx *ctx)
     struct scr_str s = SCR_STR_INIT;
     const struct scr_restart *r = &ctx->restart;
     scr_str_printf(&s, "state %d last %d ckpt %d below %d ask %d owed %d from %d,%d",
-                   (int)ctx->state, ctx->last_id, ctx->ckpt_id, ctx->tried_below,
-                   ctx->ask_again, ctx->flush_owed, ctx->from_id, ctx->from_last);
-    scr_str_printf(&s, " fetched %d halt %d out %d span %d,%d tries %d", ctx->fetched,
-                   ctx->halt, ctx->out.id, ctx->span.id, ctx->span.line, ctx->tries);
+                   (int)ctx->state, ctx->last_id, ctx->ckpt_id, ctx->choice.below,
+                   ctx->choice.ask_again, ctx->flusher.owed, ctx->choice.from_id,
+                   ctx->choice.from_last);
+    scr_str_printf(&s, " fetched %d halt %d out %d span %d,%d tries %d",
+                   ctx->choice.fetched, ctx->halt, ctx->out.id, ctx->sizes.span.id,
+                   ctx->sizes.span.line, ctx->sizes.tries);
     scr_str_printf(&s, " restart %d,%d,%d,%d,%d %s", r->id, r->is_foreign, r->in_place,
                    r->share.ranks, r->list != NULL, r->name ? r->name : "");
     say_held(ctx, &s);
-    say_async(&ctx->async, &s);
+    say_async(&ctx->flusher, &s);
     return scr_str_take(&s);
 }
 
@@ -135,7 +137,7 @@ static int find(struct job *job, struct scr_ctx *ctx, long n, struct scr_err *er
 {
     int have;
     (void)job, (void)n;
-    ctx->ask_again = 1;
+    ctx->choice.ask_again = 1;
     ctx->ckpt_id = 7;
     return scr_have_restart_all(ctx, &have, NULL, err);
 }
@@ -272,7 +274,7 @@ static void forget_one(struct job *job, struct scr_ctx *ctx, int rc, long n)
     char name[40];
     (void)job;
     snprintf(name, sizeof name, "ckpt.%ld", n);
-    if (rc != SCR_OK || ctx->flush_owed)
+    if (rc != SCR_OK || ctx->flusher.owed)
         (void)scr_delete_all(ctx, name, NULL);
     scr_retain_all(ctx);
 }

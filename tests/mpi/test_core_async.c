@@ -184,7 +184,7 @@ MPI_CASE(several_flushes_complete_in_order)
     job_checkpoint(&job, ctx, "one", 1);
     job_checkpoint(&job, ctx, "two", 2);
     job_checkpoint(&job, ctx, "three", 3);
-    CHECK_INT(ctx->async.n, 3);
+    CHECK_INT(ctx->flusher.n, 3);
     pfs_control.slow_us = 20000;
     pfs_control.hold = 0;
     for (int i = 0, done = 0; i < MPI_TEST_PATIENCE_MS && !done; i++) {
@@ -367,7 +367,7 @@ MPI_CASE(a_flush_cancelled_after_it_arrived_is_tried_again)
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
     job_checkpoint(&job, ctx, "one", 1);
     for (int i = 0; i < MPI_TEST_PATIENCE_MS &&
-                    scr_flush_poll_all(ctx->async.flush[0]) == SCR_XFER_RUNNING;
+                    scr_flush_poll_all(ctx->flusher.flush[0]) == SCR_XFER_RUNNING;
          i++)
         usleep(1000);
     give_up(t, &job, 1);

@@ -110,8 +110,8 @@ JOB_CASE(every_third_checkpoint_is_flushed_across_restarts_and_failures, 4)
 static int descriptor(const struct scr_ctx *ctx, int id)
 {
     int index = -1;
-    scr_hash_get_val_int(scr_filemap_get_desc(ctx->map, id, ctx->world.rank), "INDEX",
-                         &index);
+    scr_hash_get_val_int(scr_filemap_get_desc(ctx->cache.map, id, ctx->world.rank),
+                         "INDEX", &index);
     return index;
 }
 

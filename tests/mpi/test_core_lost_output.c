@@ -415,7 +415,7 @@ MPI_CASE(a_program_that_asks_for_any_ranks_goes_back)
     pair.any_ranks = 0;
     if (pair.in) {
         struct scr_ctx *ctx = start(&pair, NULL);
-        ctx->ranks.asked = 1;
+        ctx->choice.ranks.asked = 1;
         CHECK_INT(job_offered(&pair, ctx), 1);
         job_kill(&pair, ctx);
     }

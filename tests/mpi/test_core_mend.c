@@ -274,7 +274,7 @@ static void lose_files(struct job *job, struct scr_ctx *ctx, enum losing what)
     }
     job_find_free(paths, n);
     if (what == DATA_AND_MAP && job->rank == 1)
-        scr_filemap_remove_dataset(ctx->map, 1);
+        scr_filemap_remove_dataset(ctx->cache.map, 1);
     mpi_test_barrier(job->comm);
 }
 

@@ -180,13 +180,13 @@ static void check_told(struct mpi_test *t, const struct job *job,
     struct scr_err err = SCR_ERR_INIT;
     larger.world.size = ranks;
     CHECK_RC(scr_comm_split_all(&t->comm, job->rank, 0, &alone, &err), SCR_OK, &err);
-    int n = ctx->sets[0].n;
+    int n = ctx->cache.sets[0].n;
     const struct scr_cut cut = { .group = &alone,
                                  .largest = 1,
                                  .least = n > 1 ? n : INT_MAX - 1,
                                  .has_alone = n == 1 };
-    CHECK_RC(scr_weaken_report_all(&larger, &ctx->descs.red[0], &ctx->sets[0], &cut,
-                                   ctx->node_name, &err),
+    CHECK_RC(scr_weaken_report_all(&larger, &ctx->descs.red[0], &ctx->cache.sets[0],
+                                   &cut, ctx->node_name, &err),
              SCR_OK, &err);
     check_said(job, said, lines,
                "/.scrconf:2: SET_SIZE=300: a set has at most 255 ranks");
@@ -371,7 +371,7 @@ static void check_topology(struct mpi_test *t, const struct topology *p, int psu
     configure(&job, p->conf);
     listen(&job, &said);
     struct scr_ctx *ctx = job_start(&job, p->vnodes, NULL);
-    check_set(t, p, &ctx->sets[0]);
+    check_set(t, p, &ctx->cache.sets[0]);
     snprintf(number, sizeof number, "for %d of them", p->alone);
     if (p->alone > 0 && p->alone < RANKS && job.rank == 0)
         CHECK(strstr(said.text, number) != NULL);
@@ -453,7 +453,7 @@ static void check_stored(struct mpi_test *t, const struct scr_ctx *ctx, int id,
                          const char *type, int failures, int members)
 {
     int k = 0, n = 0;
-    const scr_hash *desc = scr_filemap_get_desc(ctx->map, id, t->comm.rank);
+    const scr_hash *desc = scr_filemap_get_desc(ctx->cache.map, id, t->comm.rank);
     const char *stored = scr_hash_get_val(desc, "TYPE");
     CHECK(stored != NULL && strcmp(stored, type) == 0);
     CHECK(scr_hash_get_val_int(desc, "FAILURES", &k) && k == failures);
