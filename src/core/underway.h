@@ -9,7 +9,7 @@
 struct scr_ctx;
 struct scr_flush_async;
 
-/* Flushes under way (asyncctl.c): the same on all ranks. */
+/* Flushes under way: the same on all ranks. */
 struct scr_flusher {
     struct scr_mover *threads, *daemon; /* NULL until needed */
     int daemon_lost; /* on some node: threads copy what is started from then on */

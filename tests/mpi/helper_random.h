@@ -6,20 +6,8 @@
 
 #include <time.h>
 
+#include "helper_draw.h"
 #include "mpi_test.h"
-
-struct test_random {
-    uint64_t state;
-};
-
-/* splitmix64 */
-__attribute__((unused)) static uint64_t test_draw(struct test_random *r)
-{
-    uint64_t x = r->state += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
 
 /* 0 … n-1 */
 __attribute__((unused)) static int test_below(struct test_random *r, int n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkpoint intervals: published numbers, limits, and a simulation that knows none of
  * the formulas. */
+#include "helper_draw.h"
 #include "helper_tmp.h"
 
 #include <math.h>
@@ -213,27 +214,18 @@ static void models_that_cannot_be(void **state)
 
 struct world {
     const struct scr_markov *m;
-    uint64_t random;
+    struct test_random random;
     double now, next; /* seconds; when something fails next */
     int failed;       /* class of that */
 };
-
-/* splitmix64, from 0 to 1, both excluded */
-static double draw(uint64_t *random)
-{
-    uint64_t x = *random += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return ((double)((x ^ x >> 31) >> 11) + 0.5) * 0x1p-53;
-}
 
 static void plan_failure(struct world *w)
 {
     double rate = 0, pick;
     for (int l = 0; l < w->m->n; l++)
         rate += w->m->level[l].rate;
-    w->next = w->now - log(draw(&w->random)) / rate;
-    pick = draw(&w->random) * rate;
+    w->next = w->now - log(test_draw_fraction(&w->random)) / rate;
+    pick = test_draw_fraction(&w->random) * rate;
     w->failed = 0;
     while (w->failed < w->m->n - 1 && pick > w->m->level[w->failed].rate)
         pick -= w->m->level[w->failed++].rate;
@@ -276,7 +268,7 @@ static int recover(struct world *w, int at, int failed)
 
 static double simulate(const struct scr_markov *m, int cycles, uint64_t seed)
 {
-    struct world w = { .m = m, .random = seed };
+    struct world w = { .m = m, .random = { seed } };
     int count = 1;
     for (int l = 0; l < m->n - 1; l++)
         count *= m->between[l] + 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statistics of runs, the advice they lead to, and what comes of it in weeks of
  * failures. */
+#include "helper_draw.h"
 #include "helper_tmp.h"
 
 #include <math.h>
@@ -252,26 +253,17 @@ static void advice_is_one_line(void **state)
 struct world {
     double rate[2], cost, flush, step;
     int every; /* of checkpoints one is flushed */
-    uint64_t random;
+    struct test_random random;
     double now, next;           /* seconds; of the next failure */
     int failed;                 /* its class */
     double work, kept, flushed; /* done, in cache, on the prefix */
 };
 
-/* splitmix64, from 0 to 1, both excluded */
-static double draw(uint64_t *random)
-{
-    uint64_t x = *random += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return ((double)((x ^ x >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
 static void plan_failure(struct world *w)
 {
     double rate = w->rate[0] + w->rate[1];
-    w->next = w->now - log(draw(&w->random)) / rate;
-    w->failed = draw(&w->random) * rate > w->rate[0];
+    w->next = w->now - log(test_draw_fraction(&w->random)) / rate;
+    w->failed = test_draw_fraction(&w->random) * rate > w->rate[0];
 }
 
 /* 0 if something fails before that time has passed. */
@@ -315,7 +307,7 @@ static double live(const struct world *begin, double mtbf, double days, uint64_t
     struct world w = *begin;
     struct scr_autopilot a = { 0 };
     struct scr_autopilot_job j = { 1, mtbf, w.every, 0, 0 };
-    w.random = seed;
+    w.random.state = seed;
     plan_failure(&w);
     while (w.now < days * DAY) {
         run_once(&w, &a, &j, days * DAY);
@@ -360,9 +352,42 @@ static void weeks_of_failures(void **state)
 {
     (void)state;
     const struct world worlds[] = {
-        { { 0.9 / (9 * HOUR), 0.1 / (9 * HOUR) }, 12, 60, 20, 10, 0, 0, 0, 0, 0, 0, 0 },
-        { { 0.9 / (2 * DAY), 0.1 / (2 * DAY) }, 30, 300, 60, 10, 0, 0, 0, 0, 0, 0, 0 },
-        { { 0.9 / (2 * HOUR), 0.1 / (2 * HOUR) }, 5, 60, 10, 4, 0, 0, 0, 0, 0, 0, 0 },
+        { { 0.9 / (9 * HOUR), 0.1 / (9 * HOUR) },
+          12,
+          60,
+          20,
+          10,
+          { 0 },
+          0,
+          0,
+          0,
+          0,
+          0,
+          0 },
+        { { 0.9 / (2 * DAY), 0.1 / (2 * DAY) },
+          30,
+          300,
+          60,
+          10,
+          { 0 },
+          0,
+          0,
+          0,
+          0,
+          0,
+          0 },
+        { { 0.9 / (2 * HOUR), 0.1 / (2 * HOUR) },
+          5,
+          60,
+          10,
+          4,
+          { 0 },
+          0,
+          0,
+          0,
+          0,
+          0,
+          0 },
     };
     for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
         const struct world *w = &worlds[i];
