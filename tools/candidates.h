@@ -4,7 +4,7 @@
 #ifndef SCR_TOOL_CANDIDATES_H
 #define SCR_TOOL_CANDIDATES_H
 
-#include "judge.h"
+#include "ops/judge.h"
 #include "tool.h"
 
 /* Rows every one of the three has first in its table. */

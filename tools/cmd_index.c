@@ -5,12 +5,12 @@
 
 #include <jansson.h>
 
-#include "adopt.h"
 #include "base/io.h"
 #include "base/str.h"
-#include "build.h"
-#include "delete.h"
-#include "extract.h"
+#include "ops/adopt.h"
+#include "ops/build.h"
+#include "ops/delete.h"
+#include "ops/extract.h"
 #include "store/arrival.h"
 #include "store/deletion.h"
 #include "store/dset_names.h"

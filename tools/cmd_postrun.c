@@ -3,14 +3,14 @@
  * directory: output, and the newest checkpoint that can be made whole. */
 #include <stdlib.h>
 
-#include "build.h"
 #include "fmt/lost_output.h"
 #include "fmt/state.h"
 #include "job.h"
+#include "ops/build.h"
+#include "ops/scanhash.h"
+#include "ops/sweep.h"
 #include "reach.h"
 #include "red/survey.h"
-#include "scanhash.h"
-#include "scav/sweep.h"
 #include "scavenge.h"
 #include "store/arrival.h"
 

@@ -9,8 +9,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cfg/desc.h"
+#include "ops/stage.h"
 #include "red/redfile.h"
-#include "scav/stage.h"
 #include "store/dset_names.h"
 #include "tool.h"
 

@@ -16,10 +16,10 @@
 #include "base/units.h"
 #include "cfg/desc.h"
 #include "fmt/transfer.h"
+#include "ops/transferd.h"
 #include "reach.h"
 #include "store/cache.h"
 #include "tool.h"
-#include "transferd.h"
 #include "xfer/daemon.h"
 
 enum {

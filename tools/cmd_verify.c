@@ -7,11 +7,11 @@
 
 #include "base/str.h"
 #include "base/units.h"
-#include "build.h"
-#include "faults.h"
+#include "ops/build.h"
+#include "ops/faults.h"
+#include "ops/scan.h"
 #include "reach.h"
 #include "red/survey.h"
-#include "scan.h"
 #include "tool.h"
 
 enum { OPT_PREFIX, OPT_CACHE, OPT_CNTL, OPT_REPAIR };

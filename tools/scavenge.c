@@ -18,9 +18,9 @@
 #include "base/units.h"
 #include "events.h"
 #include "fmt/filemap.h"
-#include "progress.h"
+#include "ops/progress.h"
+#include "ops/stage.h"
 #include "reach.h"
-#include "scav/stage.h"
 #include "store/cntl.h"
 
 enum {

@@ -17,7 +17,7 @@
 #include "core/retain.h"
 #include "core/stock.h"
 #include "core/underway.h"
-#include "par/flush_async.h"
+#include "par/pfs/flush_async.h"
 
 /* --- the list --- */
 

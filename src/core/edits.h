@@ -16,8 +16,8 @@ int scr_edit_index_all(struct scr_ctx *ctx, scr_index_edit edit, void *arg,
  * Local. */
 int scr_check_name(const char *call, const char *text, int optional,
                    struct scr_err *err);
-/* SCR_E_MISMATCH unless a vote (par/comm.h) found an argument the same on all ranks.
- * what: "name differs". Local. */
+/* SCR_E_MISMATCH unless a vote (par/comm/comm.h) found an argument the same on all
+ * ranks. what: "name differs". Local. */
 int scr_check_same(const char *call, const char *what, int64_t least,
                    int64_t least_negated, struct scr_err *err);
 /* Both of one that must be given. */

@@ -14,7 +14,7 @@
 #include "core/phase.h"
 #include "core/retain.h"
 #include "core/stock.h"
-#include "par/regroup.h"
+#include "par/migrate/regroup.h"
 
 /* --- the flush file: lists for commands what to save when the job has died --- */
 

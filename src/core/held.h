@@ -7,7 +7,7 @@
 #include "cfg/desc.h"
 #include "fmt/dataset.h"
 #include "fmt/filemap.h"
-#include "par/sets.h"
+#include "par/redundancy/sets.h"
 
 struct scr_ctx;
 

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "core/layout.h"
-#include "par/owners.h"
+#include "par/pfs/owners.h"
 
 struct dest {
     struct scr_item item; /* below the prefix */

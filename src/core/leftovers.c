@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Leftovers of killed flushes on the prefix, removed by all ranks together;
- * scr_sweep_killed (scav/sweep.h) is the same for a single process. */
+ * scr_sweep_killed (ops/sweep.h) is the same for a single process. */
 #include <stdlib.h>
 
 #include "base/path.h"
 #include "core/ctx.h"
 #include "core/leftovers.h"
-#include "par/lists.h"
-#include "scav/sweep.h"
+#include "ops/sweep.h"
+#include "par/pfs/lists.h"
 #include "store/arrival.h"
 
 /* The paths this rank keeps, to the keepers of their directories: each directory is

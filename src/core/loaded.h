@@ -6,7 +6,7 @@
 #include "base/table.h"
 #include "fmt/filemap.h"
 #include "fmt/rank2file.h"
-#include "par/plain.h"
+#include "par/pfs/plain.h"
 #include "store/catalog.h"
 
 struct scr_ctx;

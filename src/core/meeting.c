@@ -7,8 +7,8 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "core/meeting.h"
-#include "par/flush_async.h"
-#include "par/lists.h"
+#include "par/pfs/flush_async.h"
+#include "par/pfs/lists.h"
 #include "xfer/zst.h"
 
 /* Until it exists, it is not known whether it will be compressed, or was before a flush

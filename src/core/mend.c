@@ -10,7 +10,7 @@
 #include "core/neighbours.h"
 #include "core/phase.h"
 #include "core/rivalry.h"
-#include "par/distribute.h"
+#include "par/migrate/distribute.h"
 
 /* The ranks that know the dataset to restore. */
 static int settle_rivals_all(struct scr_ctx *ctx, int id, struct scr_rivals *rivals,

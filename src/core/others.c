@@ -12,7 +12,7 @@
 #include "core/foreign.h"
 #include "core/others.h"
 #include "core/sharedstore.h"
-#include "par/verify.h"
+#include "par/redundancy/verify.h"
 
 /* --- in cache --- */
 

@@ -26,7 +26,7 @@
 #include "core/shared.h"
 #include "core/sharedstore.h"
 #include "core/space.h"
-#include "par/owners.h"
+#include "par/pfs/owners.h"
 
 void scr_output_fini(struct scr_output *out)
 {

@@ -5,7 +5,7 @@
 
 #include "base/table.h"
 #include "cfg/desc.h"
-#include "par/flush.h"
+#include "par/pfs/flush.h"
 #include "store/catalog.h"
 
 struct scr_ctx;
@@ -34,14 +34,14 @@ struct scr_output {
     char *dset_dir, *rank_dir; /* in cache */
     struct scr_table routed;   /* of struct scr_routed */
     struct scr_table taken;    /* names in rank_dir that are given away */
-    struct scr_table shared;   /* of struct scr_shared (par/owners.h): those of routed
+    struct scr_table shared; /* of struct scr_shared (par/pfs/owners.h): those of routed
                                   that other ranks routed too */
-    int has_shared;            /* some rank has some */
-    struct scr_err refused;    /* first SCR_Route_file that failed in this phase */
-    int bypass;             /* files are written to the prefix; the rest is for that */
-    scr_hash *dset;         /* as the index has it */
-    struct scr_table made;  /* directories of routed files; */
-    struct scr_table parts; /* those made next to files to replace */
+    int has_shared;          /* some rank has some */
+    struct scr_err refused;  /* first SCR_Route_file that failed in this phase */
+    int bypass;              /* files are written to the prefix; the rest is for that */
+    scr_hash *dset;          /* as the index has it */
+    struct scr_table made;   /* directories of routed files; */
+    struct scr_table parts;  /* those made next to files to replace */
     struct scr_publish publish;
     int unplaced;            /* those files stay for the next start */
     struct scr_older *older; /* those it may replace files of */

@@ -8,7 +8,7 @@
 #include "core/flushfile.h"
 #include "core/meeting.h"
 #include "core/retain.h"
-#include "par/recall.h"
+#include "par/pfs/recall.h"
 #include "store/arrival.h"
 #include "store/deletion.h"
 #include "store/flushing.h"

@@ -16,8 +16,8 @@
 #include "core/sharedstore.h"
 #include "core/stock.h"
 #include "fmt/state.h"
-#include "par/distribute.h"
-#include "par/lists.h"
+#include "par/migrate/distribute.h"
+#include "par/pfs/lists.h"
 #include "store/arrival.h"
 
 /* A dataset of a different number of ranks lacks nothing: foreign.c reads it. The next

@@ -8,7 +8,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "par/rivals.h"
+#include "par/redundancy/rivals.h"
 #include "store/aside.h"
 
 static struct scr_aside aside_of(struct scr_ctx *ctx, int id)

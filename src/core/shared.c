@@ -6,7 +6,7 @@
 #include "core/ctx.h"
 #include "core/shared.h"
 #include "ec/ec.h"
-#include "par/owners.h"
+#include "par/pfs/owners.h"
 #include "xfer/copy.h"
 
 /* --- where each rank has its own directory --- */

@@ -18,7 +18,7 @@
 #include "core/ctx.h"
 #include "core/shared.h"
 #include "core/sharedstore.h"
-#include "par/lists.h"
+#include "par/pfs/lists.h"
 
 /* --- route --- */
 

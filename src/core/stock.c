@@ -7,7 +7,7 @@
 #include "core/ctx.h"
 #include "core/stock.h"
 #include "fmt/state.h"
-#include "par/distribute.h"
+#include "par/migrate/distribute.h"
 #include "store/flushing.h"
 
 enum { STOCK_ID, STOCK_NEWER, STOCK_LOST, STOCK_MARKED, STOCK_LEAST };

@@ -10,7 +10,7 @@
 #include "core/edits.h"
 #include "core/flushfile.h"
 #include "core/underway.h"
-#include "par/flush_async.h"
+#include "par/pfs/flush_async.h"
 #include "xfer/daemon.h"
 #include "xfer/zst.h"
 

@@ -4,7 +4,7 @@
 #ifndef SCR_CORE_UNDERWAY_H
 #define SCR_CORE_UNDERWAY_H
 
-#include "par/flush.h"
+#include "par/pfs/flush.h"
 
 struct scr_ctx;
 struct scr_flush_async;

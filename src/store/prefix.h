@@ -143,7 +143,7 @@ int scr_prefix_max_dset_dir(const struct scr_env *env, const struct scr_prefix *
                             int *max, struct scr_err *err);
 
 /* summary.scr of a dataset directory, and its rank2file with all parts (serial;
- * par/fetch.h reads parts in parallel) in files, which is empty before. Version 5
+ * par/pfs/fetch.h reads parts in parallel) in files, which is empty before. Version 5
  * summaries give both; those that only a version 1 index names are found through it,
  * and their paths are made relative to the prefix. SCR_E_NOENT with files->ranks == 0:
  * there is no list; else one of its parts is not there. */

@@ -4,9 +4,9 @@
  * and a second try succeeds. */
 #include "helper_survive.h"
 
-#include "adopt.h"
 #include "base/str.h"
-#include "faults.h"
+#include "ops/adopt.h"
+#include "ops/faults.h"
 
 enum { RANKS = 3 };
 static const char *const pattern[] = { "f.%r" };

@@ -21,8 +21,8 @@
 #include "base/str.h"
 #include "fmt/transfer.h"
 #include "fmt/transfer_job.h"
+#include "ops/transferd.h"
 #include "store/arrival.h"
-#include "transferd.h"
 #include "xfer/daemon.h"
 
 enum { ID = 5, STAMP = 77, SIZE = 5000, WAIT_MS = 120000 };

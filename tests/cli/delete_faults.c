@@ -4,9 +4,9 @@
  * and a second try leaves nothing of the dataset. */
 #include "helper_survive.h"
 
-#include "adopt.h"
-#include "delete.h"
-#include "faults.h"
+#include "ops/adopt.h"
+#include "ops/delete.h"
+#include "ops/faults.h"
 #include "xfer/copy.h"
 
 enum { RANKS = 3 };

@@ -4,8 +4,8 @@
 #include "../unit/helper_store.h"
 
 #include "base/proc.h"
-#include "build.h"
-#include "judge.h"
+#include "ops/build.h"
+#include "ops/judge.h"
 #include "red/member.h"
 
 enum { ID = 7 };

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "progress.h"
+#include "ops/progress.h"
 
 /* What was written to the terminal since the last call; "" if nothing. */
 static const char *seen(int master)

@@ -16,8 +16,8 @@
 #include "fmt/transfer.h"
 #include "fmt/transfer_job.h"
 #include "helper_tmp.h"
+#include "ops/transferd.h"
 #include "store/prefix.h"
-#include "transferd.h"
 #include "xfer/daemon.h"
 
 enum { SIZE = 1000 };

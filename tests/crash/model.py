@@ -95,7 +95,7 @@ def by_id(version):
 # --- redundancy ---
 
 def sets_of(spread, single):
-    """par/sets.h: ranks node by node, dealt to as many sets as the largest node has ranks (no set is full here)."""
+    """par/redundancy/sets.h: ranks node by node, dealt to as many sets as the largest node has ranks (none is full)."""
     nodes = list(dict.fromkeys(spread))
     order = [r for n in nodes for r in range(len(spread)) if spread[r] == n]
     count = len(spread) if single else max(spread.count(n) for n in nodes)

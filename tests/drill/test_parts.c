@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drill.h"
+#include "drill/drill.h"
 
 static void entries_are_counted_by_phase(void **state)
 {

@@ -15,7 +15,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "drill.h"
+#include "drill/drill.h"
 #include "store/identity.h"
 
 /* A process of node n1 leaves its pid in the directory of the prefix in here. */

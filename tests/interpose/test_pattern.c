@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "interpose/pattern.h"
+#include "pattern.h"
 
 static void paths_and_numbers(void **state)
 {

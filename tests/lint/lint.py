@@ -21,12 +21,14 @@ BELOW = {
     "xfer": ["base", "cfg", "fmt", "ec"],
     "rm": ["base", "cfg", "fmt", "ec"],
     "red": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm"],
-    "scav": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red"],
+    "ops": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red"],
     "par": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red"],
-    "core": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "scav", "par"],
-    "api": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "scav", "par", "core"],
+    "core": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "ops", "par"],
+    "api": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "ops", "par", "core"],
     "interpose": ["base", "api"], # a library of its own, over libscr as programs see it
 }
+# Where sources are.
+SOURCES = ["src", "tools", "interpose"]
 MPI_LAYERS = {"par", "core", "api", "interpose"}
 TOOLS_BELOW = [layer for layer in BELOW if layer not in MPI_LAYERS]
 
@@ -39,15 +41,15 @@ CALLS = [
      "chmod fchmod chown lchown fchown symlink symlinkat link linkat readlink readlinkat flock "
      "utimensat futimens access faccessat mmap munmap pread pwrite readv writev sendfile "
      "copy_file_range",
-     ["src/base/", "src/interpose/wrap_files.c", "src/interpose/wrap_names.c"],
+     ["src/base/", "interpose/wrap_files.c", "interpose/wrap_names.c"],
      "file-system calls belong to base/, through struct scr_sys"),
     ("getenv secure_getenv setenv unsetenv putenv clearenv",
-     ["src/cfg/", "src/interpose/ip.c"], "only cfg/ knows the environment"),
+     ["src/cfg/", "interpose/ip.c"], "only cfg/ knows the environment"),
     ("fork vfork execl execle execlp execv execve execvp execvpe fexecve posix_spawn "
      "posix_spawnp waitpid wait wait4 waitid pipe pipe2",
      ["src/base/proc.c", "src/rm/"], "only base/proc.c and rm/ start processes"),
     ("exit _exit _Exit quick_exit abort MPI_Abort assert __builtin_trap",
-     ["tools/main.c", "src/base/proc.c", "src/api/", "src/interpose/wrap_mpi.c"],
+     ["tools/main.c", "src/base/proc.c", "src/api/", "interpose/wrap_mpi.c"],
      "nothing ends the process but tools/main.c and the documented halt"),
 ]
 EXIT_IN_API = {"exit"}
@@ -144,7 +146,7 @@ def layer_of(path):
 
 
 def includes(root):
-    for path in walk(root, ["src", "tools"], (".c", ".h")):
+    for path in walk(root, SOURCES, (".c", ".h")):
         layer = layer_of(path)
         if layer == "defs":
             continue
@@ -190,13 +192,13 @@ def find_calls(root, pattern, tops):
 
 def calls(root):
     for names, places, why in CALLS:
-        for path, number, name in find_calls(root, words_pattern(names), ["src", "tools"]):
+        for path, number, name in find_calls(root, words_pattern(names), SOURCES):
             if not path.startswith(tuple(places)):
                 yield path, number, f"{name}(): {why}"
             elif path.startswith("src/api/") and "src/api/" in places and name not in EXIT_IN_API:
                 yield path, number, f"{name}(): {why}"
     environ = re.compile(r"(?<![\w.>])environ\b")
-    for path in walk(root, ["src", "tools"], (".c", ".h")):
+    for path in walk(root, SOURCES, (".c", ".h")):
         if path.startswith(("src/cfg/", "src/base/proc.c", "tools/main.c", "tools/tool.")):
             continue
         for number, line in enumerate(code_lines(read(root, path)), 1):
@@ -205,13 +207,13 @@ def calls(root):
 
 
 def banned(root):
-    for names, tops in ((BANNED, ["src", "tools"]), (BANNED_EVERYWHERE, ["tests", "examples", "bindings"])):
+    for names, tops in ((BANNED, SOURCES), (BANNED_EVERYWHERE, ["tests", "examples", "bindings"])):
         for path, number, name in find_calls(root, words_pattern(names), tops):
             yield path, number, f"{name}() is not used here; see STYLE in CONTRIBUTING.md"
 
 
 def spdx(root):
-    tops = ["src", "tools", "include", "tests", "examples", "scripts", "cmake", "bench", "bindings", "packaging"]
+    tops = SOURCES + ["include", "tests", "examples", "scripts", "cmake", "bench", "bindings", "packaging"]
     for path in walk(root, tops, (".c", ".h", ".def", ".py", ".sh", ".cmake", ".f", ".f90", ".cpp",
                                   "CMakeLists.txt")):
         if "SPDX-License-Identifier: BSD-3-Clause" not in read(root, path)[:200]:
@@ -247,7 +249,7 @@ def plain(root):
             for number, line in enumerate(read(root, path).split("\n"), 1):
                 for match in UNCLEAR.finditer(line):
                     yield path, number, f"'{match.group(0).strip()}': say who or what"
-    for path in walk(root, ["src", "tools"], (".c", ".h", ".def")):
+    for path in walk(root, SOURCES, (".c", ".h", ".def")):
         for number, literal in literals(read(root, path)):
             for match in UNCLEAR.finditer(literal):
                 yield path, number, f"'{match.group(0).strip()}': say who or what"
@@ -257,7 +259,7 @@ def plain(root):
             # a test is a sentence; helpers have short names
             if name[1].count("_") > 3 and (match := UNCLEAR.search(name[1].replace("_", " "))):
                 yield path, text[:name.start()].count("\n") + 1, f"test {name[1]}: '{match.group(0).strip()}'"
-    for tops in (["src", "tools"], ["tests", "bench"]):
+    for tops in (SOURCES, ["tests", "bench"]):
         yield from plain_comments(root, tops)
 
 
@@ -291,7 +293,7 @@ def parameters_from(text, start):
 
 def parameters(root):
     fixed = ("SCR_", "MPI_")  # the public interface, and the one that is wrapped
-    for path in walk(root, ["src", "tools"], (".c", ".h")):
+    for path in walk(root, SOURCES, (".c", ".h")):
         text = "\n".join(code_lines(read(root, path)))
         for match in FUNCTION.finditer(text):
             count, end = parameters_from(text, match.end())
@@ -381,7 +383,7 @@ def floors(root):
 
 def unique(root):
     seen = {}
-    for path in walk(root, ["src", "tools", "tests", "bindings"], (".c", ".h")):
+    for path in walk(root, SOURCES + ["tests", "bindings"], (".c", ".h")):
         other = seen.setdefault(os.path.basename(path), path)
         if other != path:
             yield path, 1, f"{other} has the same name"

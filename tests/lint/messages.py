@@ -27,7 +27,7 @@ Fragment = tuple[str, ...]
 # --- what the source says ---
 
 def strings(root: Path) -> Iterator[str]:
-    for path in sorted(p for d in ("src", "tools") for s in ("c", "h", "def") for p in (root / d).glob(f"**/*.{s}")):
+    for path in sorted(p for d in ("src", "tools", "interpose") for s in ("c", "h", "def") for p in (root / d).glob(f"**/*.{s}")):
         text = re.sub(r"\\\n", " ", path.read_text(encoding="utf-8"))
         for match in LITERAL.finditer(text):
             yield re.sub(r"\\[nt]", " ", "".join(

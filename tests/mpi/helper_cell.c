@@ -2,7 +2,7 @@
 #include "helper_cell.h"
 
 #include "helper_maps.h"
-#include "par/holdings.h"
+#include "par/migrate/holdings.h"
 
 #include <fcntl.h>
 #include <time.h>

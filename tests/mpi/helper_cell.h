@@ -13,7 +13,7 @@
 #define SCR_TEST_HELPER_CELL_H
 
 #include "mpi_test.h"
-#include "par/protect.h"
+#include "par/redundancy/protect.h"
 
 /* How many files a rank has, and how long they are. */
 enum cell_files {

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "helper_held.h"
-#include "par/comm.h"
+#include "par/comm/comm.h"
 
 struct mpi_test {
     struct scr_comm comm; /* a duplicate of the world */

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "helper_job.h"
 #include "helper_memory.h"
-#include "par/flush_async.h"
+#include "par/pfs/flush_async.h"
 #include "store/arrival.h"
 
 #define NODES "n[1-4]"

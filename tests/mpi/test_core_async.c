@@ -12,7 +12,7 @@
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "helper_shared.h"
-#include "par/flush_async.h"
+#include "par/pfs/flush_async.h"
 #include "store/arrival.h"
 
 static const char *const nodes = "n[1-4]";

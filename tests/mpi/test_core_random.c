@@ -128,7 +128,7 @@ static long random_size(int rank, int file, int seed)
     return test_below(&r, 3) ? sizes[test_below(&r, 9)] : test_below(&r, 3000);
 }
 
-/* --- the sets, by the rule of par/sets.h --- */
+/* --- the sets, by the rule of par/redundancy/sets.h --- */
 
 static void number_ranks(const struct trial *c, int *position, int *largest)
 {

@@ -5,7 +5,7 @@
 
 #include "helper_fault.h"
 #include "helper_move.h"
-#include "par/distribute.h"
+#include "par/migrate/distribute.h"
 
 enum { NNODES = 16, BUF = 1000 };
 

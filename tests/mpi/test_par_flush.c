@@ -7,8 +7,8 @@
 #include "base/str.h"
 #include "helper_fault.h"
 #include "helper_move.h"
-#include "par/flush.h"
-#include "par/rank2file_all.h"
+#include "par/pfs/flush.h"
+#include "par/pfs/rank2file_all.h"
 #include "store/cache.h"
 
 enum { ID = 7, BUF = 1000 };

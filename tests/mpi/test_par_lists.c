@@ -6,9 +6,9 @@
 #include "helper_move.h"
 
 #include "ec/ec.h"
-#include "par/lists.h"
-#include "par/restoring.h"
-#include "par/setjudge.h"
+#include "par/pfs/lists.h"
+#include "par/redundancy/restoring.h"
+#include "par/redundancy/setjudge.h"
 #include "store/catalog.h"
 
 static const struct scr_env posix = { .sys = &scr_sys_posix };

@@ -2,7 +2,7 @@
 /* Which files several ranks have. */
 /* ranks: 1 2 4 5 */
 #include "mpi_test.h"
-#include "par/owners.h"
+#include "par/pfs/owners.h"
 
 /* The names a rank has in a case; a pure function of the rank. */
 typedef void (*names_of)(int rank, int size, struct scr_table *names);

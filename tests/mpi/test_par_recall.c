@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-#include "par/recall.h"
+#include "par/pfs/recall.h"
 #include "store/catalog.h"
 
 enum { GOES = 3, OTHERS = 6, LONG_AGO = 1000000000 };

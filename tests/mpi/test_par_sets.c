@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "base/str.h"
-#include "par/sets.h"
+#include "par/redundancy/sets.h"
 
 /* The same sequence on every rank, from a printed seed. */
 static uint32_t next_random(uint32_t *state)

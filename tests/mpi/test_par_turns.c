@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "mpi_test.h"
-#include "par/turns.h"
+#include "par/comm/turns.h"
 
 enum { PATIENCE_US = 60 * 1000000, NAP_US = 100 };
 

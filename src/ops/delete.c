@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Deletes a dataset with its files from the prefix directory. */
+#include "ops/delete.h"
+
+#include <stdlib.h>
+
+#include "base/io.h"
+#include "base/path.h"
+#include "ops/sweep.h"
+#include "store/deletion.h"
+#include "store/flushing.h"
+#include "store/paths.h"
+
+struct work {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    int id;
+    const struct scr_index *index;
+    struct scr_table paths; /* its files, as they are stored (store/paths.h) */
+};
+
+/* --- what speaks against it --- */
+
+static int has_file(const struct work *w, const char *name)
+{
+    struct stat st;
+    char *dir = scr_prefix_dset_dir(w->p, w->id);
+    char *path = dir ? scr_path_join(dir, name) : NULL;
+    int has = path == NULL || scr_file_stat(w->env->sys, path, &st, NULL) == SCR_OK;
+    free(path);
+    free(dir);
+    return has;
+}
+
+static int check(const struct work *w, struct scr_err *err)
+{
+    struct scr_index_entry e;
+    int listed = scr_index_get(w->index, w->id, &e, NULL) == SCR_OK;
+    if (scr_flushing_is_held(w->env, w->p, w->id))
+        return scr_fail(err, SCR_E_LOCKED, 0, "dataset %d is being flushed", w->id);
+    if (listed && e.doomed)
+        return SCR_OK;
+    if (has_file(w, "outgoing.scr"))
+        return scr_fail(err, SCR_E_LOCKED, 0,
+                        "the flush of dataset %d is not over: a job or transfer "
+                        "process may complete it",
+                        w->id);
+    if (has_file(w, "replacing.scr"))
+        return scr_fail(err, SCR_E_LOCKED, 0,
+                        "dataset %d is written, only the files are not renamed yet: "
+                        "the next start, or scr_index --add %d, does it",
+                        w->id, w->id);
+    if (listed && e.current)
+        return scr_fail(err, SCR_E_STATE, 0,
+                        "\"%s\" (dataset %d) is current: a restart begins with it",
+                        e.dset.name, w->id);
+    if (listed && !e.complete && !has_file(w, "rank2file") && !has_file(w, "files"))
+        return scr_fail(err, SCR_E_STATE, 0,
+                        "dataset %d has no list of files: a job may be writing it",
+                        w->id);
+    return SCR_OK;
+}
+
+int scr_delete_check(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     struct scr_err *err)
+{
+    struct scr_index index = SCR_INDEX_INIT;
+    const struct work w = { .env = env, .p = p, .id = id, .index = &index };
+    int rc;
+    TRY_OUT(scr_prefix_index_read(env, p, &index, err));
+    TRY_OUT(check(&w, err));
+out:
+    scr_index_fini(&index);
+    return rc;
+}
+
+/* --- whose files they are --- */
+
+/* Takes what another dataset lists out. */
+static int spare(struct work *w, int id, uint64_t *spared, struct scr_err *err)
+{
+    struct scr_table theirs = SCR_TABLE_OF(struct scr_item);
+    int rc = scr_paths_add(w->env, w->p, id, &theirs, err);
+    for (SCR_EACH(const struct scr_item, e, &theirs))
+        if (rc == SCR_OK)
+            *spared += (uint64_t)scr_table_drop(&w->paths, e->name);
+    scr_table_fini(&theirs);
+    return rc;
+}
+
+static int spare_others(struct work *w, uint64_t *spared, struct scr_err *err)
+{
+    struct scr_owner *owner = NULL;
+    size_t n = 0;
+    int rc;
+    TRY_OUT(scr_deletion_owners(w->env, w->p, w->id, &owner, &n, err));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(spare(w, owner[i].id, spared, err));
+out:
+    free(owner);
+    return rc;
+}
+
+static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
+{
+    TRY(scr_paths_add(w->env, w->p, w->id, &w->paths, err));
+    TRY(scr_paths_add_landed(w->env, w->p, w->id, &w->paths, err));
+    return spare_others(w, spared, err);
+}
+
+/* --- all of it --- */
+
+/* What was copied and then deleted is not on the prefix, also for a job that has it in
+ * cache. */
+static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    int id = *(const int *)arg, at = scr_flush_get_location(h, id);
+    (void)err;
+    if (at & SCR_LOC_CACHE)
+        (void)scr_flush_set_location(h, id, SCR_LOC_PFS, 0);
+    else
+        (void)scr_flush_remove(h, id);
+    *changed = at != 0;
+    return SCR_OK;
+}
+
+static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *err)
+{
+    struct scr_sweep parts = { .env = w->env, .p = w->p };
+    int rc = scr_deletion_begin_full(w->env, w->p, w->id, err);
+    if (rc == SCR_OK)
+        rc = list_files(w, &out->spared, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_summary_remove(w->env, w->p, w->id, err);
+    if (rc == SCR_OK) /* temporary files of copies that were killed */
+        rc = scr_sweep_paths(&parts, &w->paths, err);
+    if (rc == SCR_OK)
+        rc = scr_deletion_files(w->env, w->p, w->env->log, &w->paths, err);
+    out->files = w->paths.n;
+    if (rc == SCR_OK)
+        rc = scr_deletion_records(w->env, w->p, w->id, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_state_update(w->env, w->p, "flush.scr", edit_flush_file, &w->id,
+                                     err);
+    return rc == SCR_OK ? scr_deletion_forget(w->env, w->p, w->id, err) : rc;
+}
+
+int scr_delete_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       struct scr_deleted *out, struct scr_err *err)
+{
+    struct work w = { .env = env, .p = p, .id = id };
+    *out = (struct scr_deleted){ 0 };
+    scr_table_init(&w.paths, sizeof(struct scr_item));
+    int rc = delete_all(&w, out, err);
+    scr_table_fini(&w.paths);
+    return rc;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Common parts of encoding and rebuilding a redundancy set. */
+#include "par/redundancy/redset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/str.h"
+
+int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
+                    const struct scr_set *set, int id, const char *dset_dir,
+                    struct scr_err *err)
+{
+    r->p = p;
+    r->set = set;
+    r->id = id;
+    char *dir = scr_asprintf("%s/rank.%d", dset_dir, p->world->rank);
+    r->rank_dir = dir != NULL ? scr_path_normal(dir) : NULL;
+    free(dir);
+    if (r->rank_dir == NULL)
+        return scr_no_memory(err);
+    return SCR_OK;
+}
+
+static void drop_partners(struct scr_redset *r)
+{
+    for (int j = 0; r->partners != NULL && j < r->npartners; j++)
+        scr_str_free(&r->partners[j]);
+    free(r->partners);
+    r->partners = NULL;
+    r->npartners = 0;
+}
+
+void scr_redset_fini(struct scr_redset *r)
+{
+    drop_partners(r);
+    scr_member_files_free(r->files, r->nfiles);
+    scr_current_delete(r->current);
+    free(r->redpath);
+    free(r->rank_dir);
+    *r = (struct scr_redset)SCR_REDSET_INIT;
+}
+
+char *scr_redset_path(const struct scr_redset *r, const char *dset_dir)
+{
+    char *name = scr_redfile_name(r->g.scheme, r->set->me, r->set->n, r->set->id);
+    char *path = name != NULL ? scr_asprintf("%s/.scr/%s", dset_dir, name) : NULL;
+    free(name);
+    return path;
+}
+
+/* Data of each member before the geometry. */
+struct opening {
+    uint64_t bytes;
+    uint64_t failed;
+};
+
+int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
+                        struct scr_err *err)
+{
+    struct opening mine = { 0, rc != SCR_OK }, all[SCR_EC_MAX];
+    uint64_t len[SCR_EC_MAX];
+    for (size_t i = 0; rc == SCR_OK && i < r->nfiles; i++)
+        mine.bytes += r->files[i].size;
+    int rc1 = scr_allgather_bytes_all(&r->set->comm, &mine, sizeof mine, all, err);
+    int failed = rc1 != SCR_OK;
+    rc = scr_first(rc, rc1);
+    for (int i = 0; i < r->set->n && !failed; i++) {
+        failed = all[i].failed != 0;
+        len[i] = all[i].bytes;
+    }
+    return failed ? scr_set_agree_all(r->set, rc, err)
+                  : scr_geom_init(&r->g, scheme, r->set->n, k, len, err);
+}
+
+int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err)
+{
+    struct scr_str mine = SCR_STR_INIT;
+    int n = r->set->n, me = r->set->me;
+    int copies = scr_redfile_copies(n, r->g.k);
+    drop_partners(r);
+    r->partners = scr_calloc((size_t)copies, sizeof *r->partners);
+    r->npartners = r->partners != NULL ? copies : 0;
+    if (rc == SCR_OK && r->npartners < copies)
+        rc = scr_no_memory(err);
+    if (rc == SCR_OK) /* else nothing travels, and the neighbours continue */
+        scr_current_pack(&mine, r->current);
+    r->packed = mine.len;
+    if (mine.bad) {
+        rc = scr_no_memory(err);
+        mine = (struct scr_str)SCR_STR_INIT;
+    }
+    for (int j = 1; j <= copies; j++) {
+        struct scr_str lost = SCR_STR_INIT;
+        struct scr_str *in = r->partners != NULL ? &r->partners[j - 1] : &lost;
+        rc = scr_first(rc,
+                       scr_bytes_sendrecv(&r->set->comm, &mine, (me + j) % n, in,
+                                          (me - j + n) % n, rc == SCR_OK ? err : NULL));
+        scr_str_free(&lost);
+    }
+    scr_str_free(&mine);
+    return rc;
+}
+
+static struct scr_redowner owner_of(const struct scr_redset *r)
+{
+    return (struct scr_redowner){ &r->g, r->set->me, r->id, r->p->world->size,
+                                  r->set->world };
+}
+
+static int made(const struct scr_str *s, struct scr_err *err)
+{
+    return s->bad ? scr_no_memory(err) : SCR_OK;
+}
+
+int scr_redset_header(const struct scr_redset *r, struct scr_str *s,
+                      struct scr_err *err)
+{
+    const struct scr_redowner o = owner_of(r);
+    scr_redfile_header(s, &o, r->current, r->partners, r->npartners);
+    return made(s, err);
+}
+
+int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_err *err)
+{
+    const struct scr_redowner o = owner_of(r);
+    struct scr_str s = SCR_STR_INIT;
+    scr_redfile_header(&s, &o, NULL, NULL, r->npartners);
+    *n = s.len + r->packed;
+    for (int j = 0; j < r->npartners; j++)
+        *n += r->partners[j].len;
+    int rc = made(&s, err);
+    scr_str_free(&s);
+    return rc;
+}
+
+/* The CRC of this member's parity from those of all members' data, which are shared
+ * together with their codes. mine: a place for that, then the n of this member; all:
+ * room for n of these. */
+static int share_crcs_all(const struct scr_redset *r, uint32_t *mine, uint32_t *all,
+                          uint32_t *crc, int rc, struct scr_err *err)
+{
+    size_t n = (size_t)r->set->n;
+    mine[0] = rc != SCR_OK;
+    int rc1 = scr_allgather_bytes_all(&r->set->comm, mine, (n + 1) * sizeof *mine, all,
+                                      rc == SCR_OK ? err : NULL);
+    int failed = rc1 != SCR_OK;
+    for (size_t i = 0; i < n && !failed; i++) {
+        failed = all[i * (n + 1)] != 0;
+        memmove(&all[i * n], &all[i * (n + 1) + 1], n * sizeof *all);
+    }
+    if (failed)
+        return scr_set_agree_all(r->set, rc == SCR_OK ? rc1 : rc, err);
+    *crc = scr_geom_parity_crc(&r->g, r->set->me, all);
+    return SCR_OK;
+}
+
+int scr_redset_run_all(const struct scr_redset *r, struct scr_redset_run *run, int rc,
+                       struct scr_err *err)
+{
+    uint32_t *all = NULL, mine[1 + SCR_EC_MAX] = { 0 };
+    size_t n = (size_t)r->set->n;
+    int sums = r->encoding && run->want_crc && scr_geom_sums(&r->g);
+    int no_crc = SCR_MEMBER_NO_DATA_CRC | SCR_MEMBER_NO_PARITY_CRC;
+    struct scr_stripe s = {
+        .set = r->set, .g = &r->g, .have = run->have, .buf_max = r->p->mpi_buf
+    };
+    const struct scr_member_def def = { .g = &r->g,
+                                        .me = r->set->me,
+                                        .flags = run->flags |
+                                                 (!run->want_crc ? no_crc
+                                                  : sums ? SCR_MEMBER_NO_PARITY_CRC
+                                                         : 0),
+                                        .files = run->files,
+                                        .nfiles = r->nfiles,
+                                        .redpath = run->redpath,
+                                        .header_bytes = r->header_bytes };
+    if (rc == SCR_OK)
+        rc = scr_member_open(r->p->env, &def, &s.m, err);
+    if (rc == SCR_OK && sums && (all = scr_calloc(n * (n + 1), sizeof *all)) == NULL)
+        rc = scr_no_memory(err);
+    rc = scr_stripe_run_all(&s, rc, err);
+    run->stats = s.stats;
+    if (rc == SCR_OK && run->want_crc)
+        rc = scr_member_finish(s.m, run->files, &run->parity_crc, err);
+    if (rc == SCR_OK && sums)
+        scr_member_row_crcs(s.m, &mine[1]);
+    rc = scr_first(rc, scr_member_close(s.m, err));
+    rc = s.started && sums ? share_crcs_all(r, mine, all, &run->parity_crc, rc, err)
+                           : scr_set_agree_all(r->set, rc, err);
+    free(all);
+    return rc;
+}
+
+scr_hash *scr_redset_desc(const struct scr_redset *r, const scr_hash *extra)
+{
+    scr_hash *h = scr_hash_new();
+    scr_hash_set_val(h, "TYPE", scr_scheme_name(r->g.scheme));
+    scr_hash_set_val_i64(h, "FAILURES", r->g.k);
+    scr_hash_set_val_i64(h, "SET_ID", r->set->id);
+    scr_hash_set_val_i64(h, "RANKS", r->p->world->size);
+    scr_hash *group = scr_hash_set(h, "GROUP", NULL);
+    scr_hash_set_val_i64(group, "RANKS", r->set->n);
+    for (int i = 0; i < r->set->n; i++)
+        scr_hash_setf(group, NULL, "RANK %d %d", i, r->set->world[i]);
+    scr_hash_set_val_i64(h, "MEMBER", r->set->me);
+    if (h != NULL && scr_hash_merge(h, extra) == SCR_OK && scr_hash_ok(h))
+        return h;
+    scr_hash_delete(h);
+    return NULL;
+}
+
+/* --- the filemap --- */
+
+static void enter_redfile(const struct scr_redset *r, scr_filemap *map)
+{
+    int me = r->p->world->rank;
+    struct scr_file *f = scr_filemap_add_file(map, r->id, me, r->redpath);
+    struct scr_entry *e = scr_filemap_entry(map, r->id, me);
+    uint64_t size = r->header_bytes + scr_geom_parity_bytes(&r->g, r->set->me);
+    if (f != NULL)
+        scr_meta_set(scr_file_need_meta(f, &e->files), scr_path_base(r->redpath),
+                     scr_scheme_name(r->g.scheme), size,
+                     (struct scr_meta_of){ r->id, me, r->p->world->size }, 1);
+}
+
+int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_err *err)
+{
+    int me = r->p->world->rank;
+    const struct scr_current *c = r->current;
+    struct scr_entry *e = scr_filemap_add_rank(map, r->id, me);
+    if (e != NULL)
+        scr_table_fini(&e->files);
+    for (size_t i = 0; i < r->nfiles; i++)
+        scr_filemap_set_meta(map, r->id, me, r->files[i].path, &c->file[i]->meta);
+    scr_filemap_set_expected_files(map, r->id, me, (int)r->nfiles);
+    if (c->dset != NULL)
+        scr_filemap_set_dataset(map, r->id, me, c->dset);
+    scr_filemap_set_desc(map, r->id, me, c->desc);
+    if (c->has_chunk_crc) {
+        char crc[16];
+        snprintf(crc, sizeof crc, "0x%08x", c->chunk_crc);
+        scr_filemap_set_tag(map, r->id, me, "CHUNKCRC", crc);
+    }
+    enter_redfile(r, map);
+    if (!scr_filemap_ok(map))
+        return scr_no_memory(err);
+    return SCR_OK;
+}

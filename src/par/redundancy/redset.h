@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One member's view of its redundancy set while it is encoded or rebuilt: what
+ * protect.c and restore.c share.
+ *
+ *     struct scr_redset r = SCR_REDSET_INIT;
+ *     … current, files …
+ *     rc = scr_redset_geom_all(&r, scheme, k, rc, err);
+ *     rc = scr_redset_partners_all(&r, rc, err);
+ *     rc = scr_redset_run_all(&r, &run, rc, err);
+ *     scr_redset_fini(&r);
+ *
+ * The _all calls are collective over the set and take the code of the local work so
+ * far; whatever it is, the rank takes part. Their results are agreed, unless their
+ * comments say otherwise. */
+#ifndef SCR_PAR_REDSET_H
+#define SCR_PAR_REDSET_H
+
+#include "par/redundancy/protect.h"
+#include "red/redfile.h"
+
+struct scr_redset {
+    const struct scr_protect *p;
+    const struct scr_set *set;
+    int id;         /* dataset */
+    int encoding;   /* its parity is new, and its CRC may come from the data's */
+    char *rank_dir; /* application files of this rank */
+    char *redpath;  /* its redundancy file; set by scr_redset_geom_all */
+    struct scr_current *current;   /* CURRENT of this rank, owned */
+    struct scr_member_file *files; /* of it, below rank_dir, owned */
+    size_t nfiles;
+    struct scr_geom g;
+    struct scr_str
+        *partners; /* CURRENT of the left neighbours, packed, nearest first */
+    int npartners;
+    size_t packed; /* bytes of current, packed, as the neighbours got it */
+    uint64_t header_bytes;
+};
+#define SCR_REDSET_INIT                                                                \
+    {                                                                                  \
+        0                                                                              \
+    }
+
+/* rank_dir and redpath's directory come from dset_dir. */
+int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
+                    const struct scr_set *set, int id, const char *dset_dir,
+                    struct scr_err *err);
+void scr_redset_fini(struct scr_redset *r);
+
+/* "<dset_dir>/.scr/<name>" of this rank's redundancy file, malloc'd; NULL: out of
+ * memory. */
+char *scr_redset_path(const struct scr_redset *r, const char *dset_dir);
+
+/* Tells each other the lengths and lays out the geometry. */
+int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
+                        struct scr_err *err);
+/* Sends current to the right neighbours, takes the left ones' into partners
+ * (replacing). The code is each member's own: it goes into the next agreement. */
+int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err);
+/* The bytes of the header, of current and partners, into s, which is empty. SCR_OK or
+ * SCR_E_NOMEM. */
+int scr_redset_header(const struct scr_redset *r, struct scr_str *s,
+                      struct scr_err *err);
+/* Their number, of what was exchanged with the neighbours last. */
+int scr_redset_header_size(const struct scr_redset *r, uint64_t *n,
+                           struct scr_err *err);
+
+/* What this member runs the plans for, and with what. */
+struct scr_redset_run {
+    const int *have;
+    int flags;                     /* of red/member.h */
+    struct scr_member_file *files; /* may be temporaries, as redpath */
+    const char *redpath;
+    int want_crc; /* the CRCs of the files, and the parity's, on the way */
+    /* out: */
+    uint32_t parity_crc;
+    struct scr_stripe_stats stats;
+};
+
+/* Opens this member, runs the plans for have[], and closes. The result is agreed: no
+ * member records what another could not read or write. */
+int scr_redset_run_all(const struct scr_redset *r, struct scr_redset_run *run, int rc,
+                       struct scr_err *err);
+
+/* Names of the keys of REDDESC: {TYPE, FAILURES, SET_ID, RANKS, GROUP/{RANKS,
+ * RANK/<i>/<world>}, MEMBER}. */
+scr_hash *scr_redset_desc(const struct scr_redset *r, const scr_hash *extra);
+
+/* Enters into map, under (id, own rank), this member's files with the METAs of current,
+ * the redundancy file, the number of files, and the descriptors of current (its
+ * CHUNKCRC as a tag, so that the filemap alone can make CURRENT again). What was there
+ * before is replaced. */
+int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_err *err);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Restore, second part: what is left of the files, and whether it suffices. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "par/redundancy/restoring.h"
+
+static int size_of(const struct scr_restoring *s, const char *path, uint64_t *size,
+                   struct scr_err *err)
+{
+    struct stat st;
+    int rc;
+    TRY_OUT(scr_file_stat(s->p->env->sys, path, &st, err));
+    if (!S_ISREG(st.st_mode))
+        TRY_OUT(scr_fail(err, SCR_E_UNSAFE, 0, "%s: not a regular file", path));
+out:
+    *size = rc == SCR_OK ? (uint64_t)st.st_size : 0;
+    return rc;
+}
+
+static int check_file(const struct scr_restoring *s, const struct scr_member_file *f,
+                      int deep, struct scr_err *err)
+{
+    uint64_t size = 0;
+    uint32_t crc = f->crc;
+    TRY(deep ? scr_file_crc32(s->p->env, f->path, 0, &size, &crc, err)
+             : size_of(s, f->path, &size, err));
+    if (size != f->size)
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes, recorded are %llu",
+                        f->path, (unsigned long long)size, (unsigned long long)f->size);
+    if (s->has_crc && crc != f->crc)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: crc32 0x%08x, recorded is 0x%08x",
+                        f->path, crc, f->crc);
+    return SCR_OK;
+}
+
+/* Size and, if deep, CRC of the bytes behind the header of the redundancy file at path,
+ * which shall have want bytes in all. */
+static int check_parity_bytes(const struct scr_restoring *s, const char *path,
+                              uint64_t want, const struct scr_current *c, int deep,
+                              struct scr_err *err)
+{
+    uint64_t size = 0, header = s->head.bytes;
+    uint32_t crc = 0;
+    TRY(deep ? scr_file_crc32(s->p->env, path, header, &size, &crc, err)
+             : size_of(s, path, &size, err));
+    size += deep ? header : 0;
+    if (size != want)
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes, not %llu", path,
+                        (unsigned long long)size, (unsigned long long)want);
+    if (deep && c->has_chunk_crc && crc != c->chunk_crc)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "%s: crc32 of parity 0x%08x, recorded is 0x%08x", path, crc,
+                        c->chunk_crc);
+    return SCR_OK;
+}
+
+static int check_parity(const struct scr_restoring *s, int deep, struct scr_err *err)
+{
+    if (!s->has_head)
+        return scr_fail(
+            err,
+            scr_err_may_pass(s->header_why.code) ? s->header_why.code : SCR_E_MISSING,
+            0, "%s: no good redundancy file: %s", s->r.redpath, s->header_why.text);
+    if (strcmp(s->redfound, s->r.redpath) != 0)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: should be %s", s->redfound,
+                        s->r.redpath);
+    return check_parity_bytes(s, s->r.redpath,
+                              s->head.bytes + scr_geom_parity_bytes(&s->r.g, s->set.me),
+                              s->r.current, deep, err);
+}
+
+static void note_miss(struct scr_restoring *s, int part, const struct scr_err *why,
+                      struct scr_sight *seen)
+{
+    int passes = scr_err_may_pass(why->code);
+    if (passes)
+        seen->unread |= part;
+    else
+        seen->lost |= part;
+    if (s->why.code == SCR_OK || (passes && !scr_err_may_pass(s->why.code)))
+        s->why = *why;
+    s->lost_files++;
+}
+
+static struct scr_sight look(struct scr_restoring *s, int deep)
+{
+    struct scr_sight seen = { 0, 0 };
+    s->lost_files = 0;
+    scr_err_clear(&s->why);
+    for (size_t i = 0; i < s->r.nfiles; i++) {
+        struct scr_err why = SCR_ERR_INIT;
+        if (check_file(s, &s->r.files[i], deep, &why) != SCR_OK)
+            note_miss(s, SCR_HAVE_DATA, &why, &seen);
+    }
+    struct scr_err why = SCR_ERR_INIT;
+    if (check_parity(s, deep, &why) != SCR_OK)
+        note_miss(s, SCR_HAVE_PARITY, &why, &seen);
+    if (s->lost_files > 0)
+        scr_log(s->p->env->log, SCR_LOG_INFO, "rank %d, dataset %d: %s",
+                s->p->world->rank, s->r.id, s->why.text);
+    seen.unread &= ~seen.lost; /* of several files of a part one that is gone decides */
+    return seen;
+}
+
+/* World ranks, for messages: "0,2,4"; with have, of those members that lack something.
+ */
+static char *name_members(const struct scr_set *set, const int *have)
+{
+    struct scr_str text = SCR_STR_INIT;
+    for (int i = 0; i < set->n; i++)
+        if (have == NULL || have[i] != SCR_HAVE_ALL)
+            scr_str_printf(&text, "%s%d", text.len > 0 ? "," : "", set->world[i]);
+    return scr_str_take(&text);
+}
+
+/* Whether the remaining files suffice, or would with those that could not be read.
+ * Unreadable files are computed from the rest, like lost ones. */
+static int suffices(struct scr_restoring *s, int with_unread)
+{
+    for (int i = 0; i < s->set.n; i++)
+        s->have[i] =
+            SCR_HAVE_ALL & ~s->seen[i].lost & ~(with_unread ? 0 : s->seen[i].unread);
+    return scr_geom_recoverable(&s->r.g, s->have);
+}
+
+/* The member at fault says which ranks and what it found first; the others stay silent,
+ * so that its text is the one all ranks get. At fault is who could not read what would
+ * suffice. */
+static int refuse(const struct scr_restoring *s, int would_suffice, struct scr_err *err)
+{
+    const struct scr_geom *g = &s->r.g;
+    const struct scr_sight *mine = &s->seen[s->set.me];
+    if (would_suffice ? mine->unread == 0 : s->have[s->set.me] == SCR_HAVE_ALL)
+        return SCR_OK;
+    char *lost = name_members(&s->set, s->have);
+    char *all = name_members(&s->set, NULL);
+    int rc = scr_fail(err, would_suffice ? s->why.code : SCR_E_LOST, 0,
+                      "dataset %d: ranks %s of the set %s have lost files%s, %s "
+                      "rebuilds %d: %s",
+                      s->r.id, lost != NULL ? lost : "?", all != NULL ? all : "?",
+                      would_suffice ? " or cannot read them" : "",
+                      scr_scheme_name(g->scheme), g->k, s->why.text);
+    free(lost);
+    free(all);
+    return rc;
+}
+
+int scr_restore_look_all(struct scr_restoring *s, int deep, struct scr_err *err)
+{
+    struct scr_sight mine = look(s, deep);
+    int rc = scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, s->seen, err);
+    int would = rc == SCR_OK && suffices(s, 1);
+    if (rc == SCR_OK && !suffices(s, 0))
+        rc = refuse(s, would, err);
+    return rc;
+}
+
+int scr_restore_is_whole(const struct scr_restoring *s)
+{
+    for (int i = 0; i < s->set.n; i++)
+        if (s->have[i] != SCR_HAVE_ALL)
+            return 0;
+    return 1;
+}
+
+int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err)
+{
+    s->r.redpath = scr_redset_path(&s->r, s->dset_dir);
+    s->have = scr_calloc((size_t)s->set.n, sizeof *s->have);
+    s->seen = scr_calloc((size_t)s->set.n, sizeof *s->seen);
+    int rc = SCR_OK;
+    if (s->r.redpath == NULL || s->have == NULL || s->seen == NULL)
+        rc = scr_no_memory(err);
+    rc = scr_set_agree_all(&s->set, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_set_agree_all(&s->set, scr_restore_look_all(s, 0, err), err);
+    /* The rebuild reads every byte and checks it on the way; without one it is done
+     * here. */
+    return rc == SCR_OK && scr_restore_is_whole(s) ? scr_restore_look_all(s, 1, err)
+                                                   : rc;
+}
+
+/* --- without a set --- */
+
+/* The header is that of the file it is in. */
+static int is_named_so(const struct scr_restoring *s)
+{
+    const struct scr_redinfo *info = &s->head.info;
+    enum scr_scheme scheme;
+    int member, n, id;
+    return scr_redfile_parse(scr_path_base(s->redfound), &scheme, &member, &n, &id) &&
+           scheme == info->set.scheme && member == info->set.member &&
+           n == info->set.n && id == info->set.id &&
+           info->set.ranks == s->p->world->size;
+}
+
+/* The redundancy file is as it was written, of the size that the filemap has: how long
+ * parity is depends on the others, and there may be no checksum of it. */
+static int has_good_parity(const struct scr_restoring *s)
+{
+    uint64_t want = 0;
+    const scr_meta *meta =
+        scr_filemap_get_meta(s->map, s->r.id, s->p->world->rank, s->redfound);
+    return scr_meta_get_filesize(meta, &want) == SCR_OK &&
+           check_parity_bytes(s, s->redfound, want, s->head.current, 1, NULL) == SCR_OK;
+}
+
+/* All that the header lists, and the filemap has just these. */
+static int has_good_files(const struct scr_restoring *s)
+{
+    int me = s->p->world->rank;
+    struct scr_restoring own = *s; /* whether there are CRCs */
+    struct scr_member_file *files = NULL;
+    size_t n = 0;
+    int good = scr_redfile_files(s->head.current, s->r.rank_dir, &files, &n,
+                                 &own.has_crc, NULL) == SCR_OK &&
+               (size_t)scr_filemap_num_files(s->map, s->r.id, me) == n + 1;
+    for (size_t i = 0; i < n && good; i++)
+        good = scr_filemap_get_meta(s->map, s->r.id, me, files[i].path) != NULL &&
+               check_file(&own, &files[i], 1, NULL) == SCR_OK;
+    scr_member_files_free(files, n);
+    return good;
+}
+
+int scr_restore_has_all(struct scr_restoring *s)
+{
+    scr_restore_find_header(s);
+    return s->has_head && is_named_so(s) &&
+           s->head.current->rank == s->p->world->rank && has_good_files(s) &&
+           has_good_parity(s);
+}

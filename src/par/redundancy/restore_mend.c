@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Restore, third part: the rebuild.
+ *
+ * Rebuilt files appear under temporary names below .scr, are checked, and only when
+ * those of all ranks are good renamed into place; so a death at any point leaves every
+ * source as it was, and the next restore starts over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "par/redundancy/restoring.h"
+
+/* Directories for the files of a rank that came to a new node. */
+static int make_dirs(const struct scr_restoring *s, struct scr_err *err)
+{
+    const struct scr_sys *sys = s->p->env->sys;
+    int rc = scr_dir_make_private(sys, s->dset_dir, ".scr", 0700, err);
+    for (size_t i = 0; i < s->r.nfiles && rc == SCR_OK; i++) {
+        const char *path = s->r.files[i].path;
+        int outside = 0;
+        if (i > 0 && scr_path_same_dir(s->r.files[i - 1].path, path))
+            continue;
+        char *dir = scr_path_dir(path);
+        char *base = scr_path_normal(s->dset_dir);
+        char *rel =
+            dir != NULL && base != NULL ? scr_path_below(base, dir, &outside) : NULL;
+        rc = rel != NULL ? scr_dir_make_private(sys, s->dset_dir, rel, 0700, err)
+                         : scr_no_memory(err);
+        free(rel);
+        free(base);
+        free(dir);
+    }
+    return rc;
+}
+
+static int name_temporaries(struct scr_restoring *s, struct scr_err *err)
+{
+    int me = s->p->world->rank, bad = 0;
+    s->tmpred = scr_asprintf("%s/.scr/rebuild.%d.tmp", s->dset_dir, me);
+    s->tmp = scr_calloc(s->r.nfiles, sizeof *s->tmp);
+    for (size_t i = 0; s->tmp != NULL && i < s->r.nfiles; i++) {
+        s->tmp[i] = s->r.files[i];
+        s->tmp[i].path = scr_asprintf("%s/.scr/rebuild.%d.%zu.tmp", s->dset_dir, me, i);
+        bad = bad || s->tmp[i].path == NULL;
+    }
+    if (s->tmpred != NULL && s->tmp != NULL && !bad)
+        return SCR_OK;
+    scr_member_files_free(s->tmp, s->r.nfiles);
+    free(s->tmpred);
+    s->tmp = NULL;
+    s->tmpred = NULL;
+    return scr_no_memory(err);
+}
+
+static void remove_temporaries(const struct scr_restoring *s)
+{
+    const struct scr_sys *sys = s->p->env->sys;
+    if (s->tmpred != NULL)
+        (void)scr_file_remove(sys, s->tmpred, NULL);
+    for (size_t i = 0; s->tmp != NULL && i < s->r.nfiles; i++)
+        if (s->tmp[i].path != NULL)
+            (void)scr_file_remove(sys, s->tmp[i].path, NULL);
+}
+
+/* The files as they are, to note CRCs in. */
+static struct scr_member_file *files_to_read(const struct scr_restoring *s)
+{
+    struct scr_member_file *files = scr_calloc(s->r.nfiles, sizeof *files);
+    for (size_t i = 0; files != NULL && i < s->r.nfiles; i++)
+        files[i] = s->r.files[i];
+    return files;
+}
+
+/* Bytes read or written by the rebuild must be the protected ones. */
+static int check_crcs(const struct scr_restoring *s,
+                      const struct scr_member_file *files, uint32_t parity_crc,
+                      struct scr_err *err)
+{
+    const struct scr_current *c = s->r.current;
+    uint32_t recorded = c->has_chunk_crc ? c->chunk_crc : parity_crc;
+    if (recorded != parity_crc)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "rebuild of %s: crc32 of parity 0x%08x, recorded is 0x%08x",
+                        s->r.redpath, parity_crc, recorded);
+    for (size_t i = 0; i < s->r.nfiles; i++) {
+        if (scr_meta_get_crc32(&c->file[i]->meta, &recorded) == SCR_OK &&
+            recorded != files[i].crc)
+            return scr_fail(err, SCR_E_CORRUPT, 0,
+                            "rebuild of %s: crc32 0x%08x, recorded is 0x%08x",
+                            s->r.files[i].path, files[i].crc, recorded);
+    }
+    return SCR_OK;
+}
+
+static int write_header(const struct scr_restoring *s, struct scr_err *err)
+{
+    struct scr_str header = SCR_STR_INIT;
+    int rc;
+    TRY_OUT(scr_redset_header(&s->r, &header, err));
+    TRY_OUT(scr_redfile_write(s->p->env, s->tmpred, &header, err));
+out:
+    scr_str_free(&header);
+    return rc;
+}
+
+static int finish_temporaries(const struct scr_restoring *s, struct scr_err *err)
+{
+    int have = s->have[s->set.me];
+    for (size_t i = 0; i < s->r.nfiles && !(have & SCR_HAVE_DATA); i++)
+        TRY(scr_redfile_dress(s->p->env, s->r.current, i, s->tmp[i].path, err));
+    if (!(have & SCR_HAVE_PARITY))
+        TRY(write_header(s, err));
+    return SCR_OK;
+}
+
+static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
+{
+    int have = s->have[s->set.me];
+    *flags = have & SCR_HAVE_DATA ? SCR_MEMBER_READ_DATA : SCR_MEMBER_WRITE_DATA;
+    *flags |= have & SCR_HAVE_PARITY ? SCR_MEMBER_READ_PARITY : SCR_MEMBER_WRITE_PARITY;
+    if (have & SCR_HAVE_PARITY)
+        s->r.header_bytes = s->head.bytes;
+    if (have == SCR_HAVE_ALL)
+        return SCR_OK;
+    TRY(make_dirs(s, err));
+    if (s->tmp == NULL)
+        TRY(name_temporaries(s, err));
+    if (!(have & SCR_HAVE_PARITY))
+        TRY(scr_redset_header_size(&s->r, &s->r.header_bytes, err));
+    remove_temporaries(s); /* of a rebuild that died or failed */
+    return SCR_OK;
+}
+
+/* Collective over the set: leaves the rebuilt files under their temporary names. What
+ * is read on the way is verified like what is written. */
+static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
+{
+    int flags = 0, have = s->have[s->set.me];
+    int rc = scr_redset_partners_all(&s->r, SCR_OK, err);
+    struct scr_member_file *sources = files_to_read(s);
+    if (rc == SCR_OK && sources == NULL)
+        rc = scr_no_memory(err);
+    if (rc == SCR_OK)
+        rc = prepare(s, &flags, err);
+    struct scr_redset_run run = { .have = s->have,
+                                  .flags = flags,
+                                  .files = have & SCR_HAVE_DATA ? sources : s->tmp,
+                                  .redpath =
+                                      have & SCR_HAVE_PARITY ? s->r.redpath : s->tmpred,
+                                  .want_crc = have != SCR_HAVE_ALL || s->has_crc };
+    rc = scr_redset_run_all(&s->r, &run, rc, err);
+    if (rc == SCR_OK && run.want_crc)
+        rc = check_crcs(s, run.files, run.parity_crc, err);
+    free(sources);
+    rc = rc == SCR_OK ? finish_temporaries(s, err) : rc;
+    return scr_set_agree_all(&s->set, rc, err);
+}
+
+/* After a rebuild that failed: what can really be read? 1 if that is less than was
+ * thought and still suffices. */
+static int worth_another_all(struct scr_restoring *s, int *rc, struct scr_err *err)
+{
+    int n = s->set.n, fewer = 0;
+    int *before = scr_calloc((size_t)n, sizeof *before);
+    int have = scr_and_all(&s->set.comm, before != NULL);
+    if (have) {
+        memcpy(before, s->have, (size_t)n * sizeof *before);
+        *rc = scr_set_agree_all(&s->set, scr_restore_look_all(s, 1, err), err);
+        for (int i = 0; i < n; i++)
+            fewer = fewer || (before[i] & ~s->have[i]) != 0;
+    }
+    free(before);
+    return have && *rc == SCR_OK && fewer;
+}
+
+/* The first look went by sizes. A source that turns out to be damaged or unreadable in
+ * the rebuild is found by a look that reads everything, and counts as lost in the next
+ * attempt; every attempt knows of one loss more, so there are few. */
+static int mend_all(struct scr_restoring *s, struct scr_err *err)
+{
+    struct scr_err first = SCR_ERR_INIT;
+    int rc = rebuild_all(s, &first), again = SCR_OK;
+    while (rc != SCR_OK && worth_another_all(s, &again, err)) {
+        scr_err_clear(&first);
+        rc = rebuild_all(s, &first);
+    }
+    if (rc == SCR_OK || again != SCR_OK)
+        return rc == SCR_OK ? SCR_OK : again;
+    if (err != NULL && err->code == SCR_OK)
+        *err = first;
+    return rc;
+}
+
+static int put_in_place(const struct scr_restoring *s, struct scr_err *err)
+{
+    const struct scr_sys *sys = s->p->env->sys;
+    int have = s->have[s->set.me];
+    for (size_t i = 0; i < s->r.nfiles && !(have & SCR_HAVE_DATA); i++)
+        TRY(scr_file_rename(sys, s->tmp[i].path, s->r.files[i].path, err));
+    if (!(have & SCR_HAVE_PARITY))
+        TRY(scr_file_rename(sys, s->tmpred, s->r.redpath, err));
+    return SCR_OK;
+}
+
+/* Collective over world. */
+int scr_restore_mend_all(struct scr_restoring *s, struct scr_err *err)
+{
+    int rc = scr_restore_is_whole(s) ? SCR_OK : mend_all(s, err);
+    rc = scr_agree_all(s->p->world, rc, err);
+    if (rc == SCR_OK && s->have[s->set.me] != SCR_HAVE_ALL)
+        rc = put_in_place(s, err);
+    rc = scr_agree_all(s->p->world, rc, err);
+    if (rc != SCR_OK)
+        remove_temporaries(s);
+    return rc;
+}

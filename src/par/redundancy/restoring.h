@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of a restore, and its three parts: find (the members of the set, and the
+ * files that should exist), assess (the remaining files), restore_mend.c (the
+ * rebuild). */
+#ifndef SCR_PAR_RESTORING_H
+#define SCR_PAR_RESTORING_H
+
+#include "par/redundancy/redset.h"
+
+/* --- what headers say --- */
+
+/* The header of the redundancy file at path, if it is a good one, of this dataset and
+ * of the world rank that wrote it. Fini in any case. */
+int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
+                            int rank, struct scr_redhead *head, struct scr_err *err);
+
+/* If rc, agreed, is SCR_E_LOST: a rank that could not read files that might have
+ * sufficed reports its transient error instead; unread is this rank's. Collective;
+ * agreed. */
+int scr_restore_doubt_all(const struct scr_comm *world, int rc,
+                          const struct scr_err *unread, struct scr_err *err);
+
+/* What a look found of a member, SCR_HAVE_*: all else is there and good. */
+struct scr_sight {
+    int lost;   /* gone, or not as recorded */
+    int unread; /* could not be checked, because of a transient error */
+};
+
+struct scr_restoring {
+    const struct scr_protect *p;
+    const char *dset_dir;
+    scr_filemap *map;
+    struct scr_set set;
+    struct scr_redset r;
+    /* what this rank finds */
+    struct scr_redhead head;   /* of its redundancy file */
+    int has_head;              /* 0: there is none that is good, */
+    struct scr_err header_why; /* and why */
+    char *redfound;            /* where that is */
+    struct scr_setdesc known;  /* from a rank that knew it, whose number member is */
+    int has_crc;
+    int lost_files;         /* of this rank */
+    struct scr_err why;     /* the first of them; the first unread one, if any is */
+    struct scr_sight *seen; /* of each member */
+    int *have;              /* of each member, what can be used: SCR_HAVE_* */
+    /* what is rebuilt */
+    struct scr_member_file *tmp; /* temporary names, like r.files */
+    char *tmpred;
+};
+
+/* The redundancy file that the filemap names: s->head, if it is good. */
+void scr_restore_find_header(struct scr_restoring *s);
+/* Local: 1 if this rank, and the filemap, have the files and the redundancy file that
+ * its header describes, to the last byte; the header is s->head then. */
+int scr_restore_has_all(struct scr_restoring *s);
+
+/* Collective over world; agreed. Finds s->set and what this rank has to say about it.
+ */
+int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err);
+/* Collective over the set; agreed over it: CURRENT, files and geometry of s->r. */
+int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err);
+
+/* Collective over the set: fills s->have. SCR_E_LOST, on the members at fault, when
+ * what is left does not suffice: the caller agrees. If it would together with the files
+ * that could not be read, the code is that transient error instead. If all seem to be
+ * there, their contents are verified too. */
+int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err);
+/* One look at what is left: deep 0 uses sizes and headers, 1 reads everything. As
+ * above. */
+int scr_restore_look_all(struct scr_restoring *s, int deep, struct scr_err *err);
+/* 1 if by the last look no member of the set lacks anything. */
+int scr_restore_is_whole(const struct scr_restoring *s);
+
+/* Collective over world; agreed: rebuilds what is lost in this rank's set. */
+int scr_restore_mend_all(struct scr_restoring *s, struct scr_err *err);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of a drill: options, names of nodes, program, directories. */
+#include "drill/drill_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cwd.h"
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/units.h"
+
+enum {
+    OPT_SCHEME,
+    OPT_NODES,
+    OPT_RANKS,
+    OPT_KILL,
+    OPT_DURING,
+    OPT_AT,
+    OPT_RESULT,
+    OPT_TIMEOUT,
+    OPT_MPIRUN,
+    OPT_DIR,
+    OPT_KEEP
+};
+
+const struct scr_opt scr_drill_opts[] = {
+    [OPT_SCHEME] = { "scheme", 's', "TYPE", "SINGLE, PARTNER, XOR (default) or RS" },
+    [OPT_NODES] = { "nodes", 'N', "N", "virtual nodes, spares not counted (4)" },
+    [OPT_RANKS] = { "ranks", 'n', "N", "processes (8)" },
+    [OPT_KILL] = { "kill", 'k', "NODE", "the node to lose, n1 to nN (n2)" },
+    [OPT_DURING] = { "during", 'd', "PHASE",
+                     "compute (default), checkpoint, encode, flush or rebuild" },
+    [OPT_AT] = { "at", 0, "N", "lose it in the N-th such phase (3; rebuild: 1)" },
+    [OPT_RESULT] = { "result", 'r', "FILE",
+                     "what PROGRAM writes in its directory (field.bin)" },
+    [OPT_TIMEOUT] = { "timeout", 't', "SECONDS", "longest time of one run (600)" },
+    [OPT_MPIRUN] = { "mpirun", 0, "PATH", "launcher (" SCR_MPIRUN ")" },
+    [OPT_DIR] = { "dir", 0, "DIR",
+                  "make the working directory in DIR ($TMPDIR or /tmp)" },
+    [OPT_KEEP] = { "keep", 0, NULL,
+                   "keep the working directory and the nodes' storage" },
+    { 0 }
+};
+
+static const char *const phases[] = { "compute", "checkpoint", "encode", "flush",
+                                      "rebuild" };
+enum { NPHASES = sizeof phases / sizeof phases[0] };
+
+/* The solver that runs when no program is given: about two seconds, seven checkpoints.
+ */
+static const char *const solver_args[] = { "--steps",  "160",       "--size",     "128",
+                                           "--every",  "20",        "--sleep-ms", "5",
+                                           "--output", "field.bin", NULL };
+
+/* --- the plan --- */
+
+static int find_phase(const char *name)
+{
+    for (int i = 0; i < NPHASES; i++)
+        if (strcmp(name, phases[i]) == 0)
+            return 1;
+    return 0;
+}
+
+static const char *option(const struct scr_args *a, int row, const char *otherwise)
+{
+    return a->opt[row] ? a->opt[row] : otherwise;
+}
+
+static int read_numbers(struct scr_tool *t, const struct scr_args *a,
+                        struct drill_plan *p, struct scr_err *err)
+{
+    int64_t nodes = 4, ranks = 8, timeout = 600;
+    int64_t at = strcmp(p->during, "rebuild") == 0 ? 1 : 3;
+    TRY(scr_tool_int(t, a, OPT_NODES, SCR_BETWEEN(1, 1024), &nodes, err));
+    TRY(scr_tool_int(t, a, OPT_RANKS, SCR_BETWEEN(1, 65536), &ranks, err));
+    TRY(scr_tool_int(t, a, OPT_TIMEOUT, SCR_BETWEEN(1, 1000000), &timeout, err));
+    TRY(scr_tool_int(t, a, OPT_AT, SCR_BETWEEN(1, 1000000), &at, err));
+    if (ranks < nodes)
+        return scr_tool_usage(t, err, "--ranks %d: fewer than one for each of %d nodes",
+                              (int)ranks, (int)nodes);
+    if (nodes == 1 && p->d.scheme != SCR_SCHEME_SINGLE)
+        return scr_tool_usage(t, err, "--nodes 1: %s needs a second node",
+                              scr_scheme_name(p->d.scheme));
+    p->nodes = (int)nodes;
+    p->d.ranks = (int)ranks;
+    p->d.timeout = (double)timeout;
+    p->entry = (int)at;
+    return SCR_OK;
+}
+
+static int read_options(struct scr_tool *t, const struct scr_args *a,
+                        struct drill_plan *p, struct scr_err *err)
+{
+    const char *scheme = option(a, OPT_SCHEME, "XOR");
+    p->during = option(a, OPT_DURING, "compute");
+    p->result = option(a, OPT_RESULT, "field.bin");
+    p->d.mpirun = option(a, OPT_MPIRUN, SCR_MPIRUN);
+    p->dir = a->opt[OPT_DIR];
+    p->keep = a->opt[OPT_KEEP] != NULL;
+    if (!scr_scheme_parse(scheme, &p->d.scheme))
+        return scr_tool_usage(
+            t, err, "--scheme %s: expected SINGLE, PARTNER, XOR or RS", scheme);
+    if (!find_phase(p->during))
+        return scr_tool_usage(
+            t, err,
+            "--during %s: expected compute, checkpoint, encode, flush "
+            "or rebuild",
+            p->during);
+    if (p->d.scheme == SCR_SCHEME_SINGLE && strcmp(p->during, "rebuild") == 0)
+        return scr_tool_usage(t, err, "--during rebuild: SINGLE rebuilds nothing");
+    if (!scr_path_is_safe(p->result))
+        return scr_tool_usage(t, err,
+                              "--result %s: expected a path below the directory "
+                              "PROGRAM runs in",
+                              p->result);
+    /* Where a node's loss cannot be made good from cache, the prefix directory must do.
+     */
+    p->d.flush = p->d.scheme == SCR_SCHEME_SINGLE || strcmp(p->during, "flush") == 0;
+    return read_numbers(t, a, p, err);
+}
+
+static int name_nodes(struct scr_tool *t, const struct scr_args *a,
+                      struct drill_plan *p, struct scr_err *err)
+{
+    p->names.name = scr_calloc((size_t)p->nodes, sizeof *p->names.name);
+    int bad = p->names.name == NULL;
+    for (int i = 0; i < p->nodes && !bad; i++) {
+        bad = (p->names.name[i] = scr_asprintf("n%d", i + 1)) == NULL;
+        p->names.n += !bad;
+    }
+    for (int i = 0; i < DRILL_MAX_STRIKES && !bad; i++)
+        bad = (p->spare[i] = scr_asprintf("n%d", p->nodes + 1 + i)) == NULL;
+    if (!bad)
+        p->kill = scr_strdup(option(a, OPT_KILL, p->names.name[p->nodes > 1]));
+    if (bad || p->kill == NULL)
+        return scr_no_memory(err);
+    if (!scr_hostlist_contains(&p->names, p->kill))
+        return scr_tool_usage(t, err, "--kill %s: the nodes are n1 to n%d", p->kill,
+                              p->nodes);
+    return SCR_OK;
+}
+
+/* A loss during the rebuild needs a loss before: then the node that is being rebuilt is
+ * lost. */
+static void plan_strikes(struct drill_plan *p)
+{
+    int again = strcmp(p->during, "rebuild") == 0;
+    p->strike[0] = (struct drill_strike){ p->kill, again ? "compute" : p->during,
+                                          again ? 3 : p->entry };
+    p->strike[1] = (struct drill_strike){ p->spare[0], "rebuild", p->entry };
+    p->nstrikes = again ? 2 : 1;
+}
+
+/* The solver is next to the program in a build directory, or where it was installed.
+ */
+static int find_solver(struct scr_tool *t, struct drill_plan *p, struct scr_err *err)
+{
+    static const char *const places[] = { "examples/heat2d", "../libexec/scr/heat2d",
+                                          SCR_LIBEXECDIR "/heat2d" };
+    char *real = NULL, *dir = NULL;
+    struct stat st;
+    int rc = scr_tool_program(t, &real, err);
+    if (rc == SCR_OK && (dir = scr_path_dir(real)) == NULL)
+        rc = scr_no_memory(err);
+    for (size_t i = 0; rc == SCR_OK && i < sizeof places / sizeof places[0]; i++) {
+        char *path = scr_path_join(dir, places[i]);
+        if (path && scr_file_stat(t->env.sys, path, &st, NULL) == SCR_OK) {
+            p->path = path;
+            break;
+        }
+        free(path);
+    }
+    free(dir);
+    free(real);
+    if (rc == SCR_OK && p->path == NULL)
+        rc = scr_fail(err, SCR_E_NOENT, 0,
+                      "the solver heat2d is not installed; "
+                      "give a program after --");
+    return rc;
+}
+
+/* The program is started in another directory: a relative path would not be found
+ * there. */
+static int find_program(const char *name, struct drill_plan *p, struct scr_err *err)
+{
+    char *here = NULL;
+    int rc = strchr(name, '/') ? scr_cwd(&here, err) : SCR_OK;
+    if (rc == SCR_OK)
+        p->path = here ? scr_path_join(here, name) : scr_strdup(name);
+    free(here);
+    return rc == SCR_OK && p->path == NULL ? scr_no_memory(err) : rc;
+}
+
+static int choose_program(struct scr_tool *t, const struct scr_args *a,
+                          struct drill_plan *p, struct scr_err *err)
+{
+    const char *const *args = a->noperands ? a->operand + 1 : solver_args;
+    size_t n = 0;
+    TRY(a->noperands ? find_program(a->operand[0], p, err) : find_solver(t, p, err));
+    while (args[n] != NULL)
+        n++;
+    p->program = scr_calloc(n + 2, sizeof *p->program);
+    if (p->program == NULL)
+        return scr_no_memory(err);
+    p->program[0] = p->path;
+    memcpy(p->program + 1, args, n * sizeof *args);
+    p->d.program = p->program;
+    return SCR_OK;
+}
+
+/* --- directories --- */
+
+/* base/<name>, private; *path is malloc'd. */
+static int make_dir(struct scr_tool *t, const char *base, const char *name, char **path,
+                    int *made, struct scr_err *err)
+{
+    *path = scr_path_join(base, name);
+    if (*path == NULL)
+        return scr_no_memory(err);
+    int rc = scr_dir_make_private(t->env.sys, base, name, 0700, err);
+    *made = rc == SCR_OK;
+    return rc;
+}
+
+/* The parent of the working directory, malloc'd. */
+static int find_base(struct scr_tool *t, const char *given, char **base,
+                     struct scr_err *err)
+{
+    TRY(given ? SCR_OK : scr_tool_cfg(t, NULL, err));
+    if (given == NULL)
+        given = scr_cfg_getenv(t->cfg, "TMPDIR");
+    return scr_realpath(given && *given ? given : "/tmp", base, err);
+}
+
+/* In memory if that can be had and the user did not say where. */
+static int make_storage(struct scr_tool *t, const char *name, struct drill_plan *p,
+                        struct scr_err *err)
+{
+    if (p->dir == NULL &&
+        make_dir(t, "/dev/shm", name, &p->storage, &p->storage_made, NULL) == SCR_OK)
+        return SCR_OK;
+    free(p->storage);
+    return make_dir(t, p->work, "storage", &p->storage, &p->storage_made, err);
+}
+
+int scr_drill_plan_dirs(struct scr_tool *t, struct drill_plan *p, struct scr_err *err)
+{
+    char *base = NULL;
+    char *name = scr_asprintf("scr-drill.%d.%llx", (int)getpid(),
+                              (unsigned long long)scr_now_usec());
+    int rc;
+    TRY_OUT(name ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(find_base(t, p->dir, &base, err));
+    TRY_OUT(make_dir(t, base, name, &p->work, &p->work_made, err));
+    TRY_OUT(make_storage(t, name, p, err));
+    TRY_OUT(scr_drill_plan_clear_storage(t, p, err));
+out:
+    p->d.work = p->work;
+    p->d.storage = p->storage;
+    free(name);
+    free(base);
+    return rc;
+}
+
+int scr_drill_plan_clear_storage(struct scr_tool *t, const struct drill_plan *p,
+                                 struct scr_err *err)
+{
+    static const char *const bases[] = { "cache", "cntl" };
+    int rc = SCR_OK;
+    for (size_t i = 0; i < 2 && rc == SCR_OK; i++) {
+        char *path = scr_path_join(p->storage, bases[i]);
+        rc = path ? scr_dir_remove(t->env.sys, path, err) : scr_no_memory(err);
+        if (rc == SCR_OK)
+            rc = scr_dir_make_private(t->env.sys, p->storage, bases[i], 0700, err);
+        free(path);
+    }
+    return rc;
+}
+
+int scr_drill_plan_remove_dirs(struct scr_tool *t, const struct drill_plan *p,
+                               struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (p->storage_made)
+        rc = scr_dir_remove(t->env.sys, p->storage, err);
+    if (p->work_made) {
+        int rc2 = scr_dir_remove(t->env.sys, p->work, err);
+        rc = rc == SCR_OK ? rc2 : rc;
+    }
+    return rc;
+}
+
+/* --- the whole --- */
+
+int scr_drill_plan(struct scr_tool *t, const struct scr_args *a, struct drill_plan *p,
+                   struct scr_err *err)
+{
+    TRY(read_options(t, a, p, err));
+    TRY(name_nodes(t, a, p, err));
+    TRY(choose_program(t, a, p, err));
+    plan_strikes(p);
+    return SCR_OK;
+}
+
+int scr_drill_plan_replace(struct drill_plan *p, int i, struct scr_err *err)
+{
+    for (size_t k = 0; k < p->names.n; k++) {
+        if (strcmp(p->names.name[k], p->strike[i].node) != 0)
+            continue;
+        char *name = scr_strdup(p->spare[i]);
+        if (name == NULL)
+            return scr_no_memory(err);
+        free(p->names.name[k]);
+        p->names.name[k] = name;
+        break;
+    }
+    return SCR_OK;
+}
+
+void scr_drill_plan_fini(struct drill_plan *p)
+{
+    scr_hostlist_free(&p->names);
+    for (int i = 0; i < DRILL_MAX_STRIKES; i++)
+        free(p->spare[i]);
+    free(p->kill);
+    free(p->program);
+    free(p->path);
+    free(p->work);
+    free(p->storage);
+}
