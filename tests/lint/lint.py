@@ -99,7 +99,8 @@ DROPPED = (
     r"|(^|\"|[.:;,(*] |\b(and|but|than) )[Ww]ho [a-z]+s\b"       # the rank that …
     r"|\b(is|are|was|were) there(?=[.,;:)]|$)"                # exists
     r"|(^|\"|[.:*] )(What (?!(is|does|do|are|was|to|you|for|a|SCR does)\b)[a-z]+|Whose|Of (those|what))\b(?![^.]*\?)")
-PLAIN = ("include/scr.h", "README.md", "CHANGELOG.md", "doc/man", "doc/guide/", "doc/design/durability.md")
+PLAIN = ("include/scr.h", "README.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "doc/man", "doc/guide/",
+         "doc/design/")
 DURABILITY = "doc/design/durability.md"
 VAGUE = re.compile(VAGUE, re.M)
 UNCLEAR = re.compile(f"{VAGUE.pattern}|{DROPPED}", re.M)
