@@ -421,7 +421,7 @@ static void clear_stages(const char *cache)
 /* Processes of one node may have the same id, in different containers. */
 static int make_stage(const char *cache, struct scr_err *err)
 {
-    char *rel = scr_asprintf("%ld.%d", (long)getpid(), scr_ip.rank);
+    char *rel = scr_asprintf("interpose/%ld.%d", (long)getpid(), scr_ip.rank);
     int rc =
         rel ? scr_dir_make_private(sys, cache, rel, 0700, err) : scr_no_memory(err);
     scr_ip.stage = rc == SCR_OK ? scr_path_join(cache, rel) : NULL;
