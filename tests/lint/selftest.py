@@ -73,7 +73,7 @@ CASES = [
     ("plain", "doc/guide/a.md", "The run goes on.", True),
     ("plain", "doc/guide/a.md", "The run continues.", False),
     ("plain", "doc/guide/a.md", "It is kept. One that is damaged is not.", True),
-    ("plain", "doc/design/a.md", "Nobody knows.", False),
+    ("plain", "examples/a.md", "Nobody knows.", False),
     ("plain", "doc/design/durability.md", "A plan is given up.", True),
     ("plain", "CHANGELOG.md", "Whoever reads it.", True),
     ("plain", "tests/unit/a.c", "static void a_run_that_is_told_to_stops(void **state)", True),

@@ -3,52 +3,14 @@
  * gets plain bytes, and that damage, deaths and failing calls cost no more than
  * without. */
 /* ranks: 4 */
-#include <errno.h>
-#include <fcntl.h>
 
-#include "base/str.h"
-#include "base/units.h"
-#include "ec/ec.h"
-#include "helper_fault.h"
+#include "helper_compress.h"
 #include "helper_job.h"
-#include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "helper_shared.h"
 #include "store/arrival.h"
 #include "store/catalog.h"
 #include "xfer/zst.h"
-
-static const char *const nodes = "n[1-4]";
-
-#define ZSTD  "SCR_FLUSH_COMPRESS=ZSTD"
-#define FLUSH "SCR_FLUSH=1"
-#define ASYNC "SCR_FLUSH_ASYNC=1"
-
-/* As many as are worth it on each rank, and some that are not. */
-static long two_large_ones(int rank, int file, int seed)
-{
-    static const long sizes[] = { 40000, 70000, 100, 0, -1 };
-    return file < 4 ? sizes[file] + (file < 2 ? rank + seed : 0) : -1;
-}
-
-/* The walk over all calls reads and writes what is there again and again. */
-static long one_large_one(int rank, int file, int seed)
-{
-    return file == 0 ? 9000 + rank + seed : -1;
-}
-
-static void begin(struct mpi_test *t, struct job *job)
-{
-    job_new(t, job, t->comm.size);
-    job->size_of = two_large_ones;
-    job->even = 1;
-}
-
-/* Files below the prefix, SCR's own among them, whose path contains part. */
-static int count(struct job *job, const char *part)
-{
-    return job_count(job, job->prefix, part);
-}
 
 /* The first file below the prefix whose path contains part; malloc'd, NULL: none. */
 static char *find_one(const struct job *job, const char *part)
@@ -58,40 +20,6 @@ static char *find_one(const struct job *job, const char *part)
     char *path = n > 0 ? strdup(paths[0]) : NULL;
     job_find_free(paths, n);
     return path;
-}
-
-/* The numbers in the list of files of dataset id: files, and compressed ones; that
- * their sizes and CRCs are those of the files is checked on rank 0. */
-static void check_list(struct job *job, int id, size_t files, size_t packed)
-{
-    struct mpi_test *t = job->t;
-    struct scr_env env = { .sys = &scr_sys_posix };
-    struct scr_prefix p = { 0 };
-    struct scr_err err = SCR_ERR_INIT;
-    size_t n = 0;
-    mpi_test_barrier(job->comm);
-    if (job->rank != 0)
-        return;
-    CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
-    struct scr_catalog c = { .env = &env, .prefix = &p, .id = id };
-    CHECK_RC(scr_catalog_read_all(&c, &err), SCR_OK, &err);
-    for (SCR_EACH(struct scr_listed, f, &c.files)) {
-        uint64_t size = 0;
-        uint32_t crc = 0;
-        if (!f->is_packed)
-            continue;
-        char *path = scr_asprintf("%s/%s.zst", job->prefix, f->item.name);
-        CHECK_RC(scr_file_crc32(&env, path, 0, &size, &crc, &err), SCR_OK, &err);
-        CHECK_INT(size, f->packed.size);
-        CHECK_INT(crc, f->packed.crc);
-        CHECK(f->has_size && f->size > size);
-        free(path);
-        n++;
-    }
-    CHECK_INT(c.files.n, files);
-    CHECK_INT(n, packed);
-    scr_catalog_fini(&c);
-    scr_prefix_fini(&p);
 }
 
 MPI_CASE(what_is_worth_it_is_compressed_and_comes_back)
@@ -259,7 +187,7 @@ MPI_CASE(a_file_of_that_name_that_is_not_ours_stays)
     keep_own(t, ASYNC);
 }
 
-MPI_CASE(an_older_plain_file_makes_way_and_the_older_dataset_is_not_complete)
+MPI_CASE(an_older_plain_file_is_replaced_and_its_dataset_is_not_complete)
 {
     struct job job;
     begin(t, &job);
@@ -426,317 +354,6 @@ MPI_CASE(a_cached_dataset_of_a_different_number_of_ranks_is_compressed)
     regroup(t, 4, 2, "SCR_FLUSH=0", ZSTD, 1);
 }
 
-/* --- deletion --- */
-
-MPI_CASE(what_is_deleted_goes_with_its_compressed_files)
-{
-    struct job job;
-    begin(t, &job);
-    struct scr_ctx *ctx =
-        job_start(&job, nodes, FLUSH, ZSTD, "SCR_PREFIX_SIZE=1", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_checkpoint(&job, ctx, "two", 2);
-    job_kill(&job, ctx);
-    CHECK_INT(count(&job, "step.1/"), 0);
-    CHECK_INT(count(&job, "step.2/"), 16);
-    job_check_prefix(&job, nodes, "two", 2);
-    job_free(&job);
-}
-
-/* --- cut short --- */
-
-static void kill_job(struct job *job, struct scr_ctx *ctx)
-{
-    mpi_test_barrier(job->comm);
-    pfs_die();
-    scr_ctx_free(ctx);
-    pfs_reset();
-    mpi_test_barrier(job->comm);
-}
-
-/* How the run that finds it cut short continues. */
-static void resume(struct mpi_test *t, const char *how)
-{
-    struct job job;
-    int opened = 0;
-    begin(t, &job);
-    pfs_reset();
-    job.sys = &pfs_sys;
-    pfs_control.hold = 1;
-    pfs_control.pass = 1; /* the first file of each rank lands, compressed */
-    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ASYNC, ZSTD, NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_wait_landed(&job, 1, 4);
-    kill_job(&job, ctx);
-    CHECK_INT(job_entry(&job, 1, NULL, NULL), 0);
-    job.out = fopen("/dev/null", "w");
-    ctx = job_start(&job, nodes, FLUSH, ZSTD, how, NULL);
-    struct scr_err err = SCR_ERR_INIT;
-    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    int mine = pfs_control.opened;
-    MPI_Allreduce(&mine, &opened, 1, MPI_INT, MPI_SUM, job.comm);
-    CHECK_INT(opened, 4 * 3);
-    CHECK_INT(job_entry(&job, 1, NULL, NULL), 1);
-    job_kill(&job, ctx);
-    check_list(&job, 1, 16, 8);
-    job_check_prefix(&job, nodes, "one", 1);
-    fclose(job.out);
-    job_free(&job);
-}
-
-MPI_CASE(a_flush_cut_short_continues_with_files_that_had_not_landed)
-{
-    resume(t, ASYNC);
-    resume(t, "SCR_FLUSH_ASYNC=0");
-}
-
-MPI_CASE(a_dataset_copied_whole_is_entered_with_its_compressed_files)
-{
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
-    pfs_reset();
-    job.sys = &pfs_sys;
-    job.out = fopen("/dev/null", "w");
-    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ASYNC, ZSTD, NULL);
-    pfs_control.fail_path = "summary.scr"; /* no process can complete it */
-    job_checkpoint(&job, ctx, "one", 1);
-    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
-    CHECK_INT(job_entry(&job, 1, NULL, NULL), 0);
-    kill_job(&job, ctx);
-    job_lose_node(&job, nodes);
-    ctx = job_start(&job, nodes, NULL);
-    CHECK_INT(job_entry(&job, 1, NULL, NULL), 1);
-    job_check_restart(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    check_list(&job, 1, 16, 8);
-    fclose(job.out);
-    job_free(&job);
-}
-
-/* The list of such a dataset does not say yet which files are compressed. */
-MPI_CASE(what_a_flush_cut_short_had_compressed_is_deleted_too)
-{
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
-    pfs_reset();
-    job.sys = &pfs_sys;
-    pfs_control.hold = 1;
-    pfs_control.pass = 1;
-    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ASYNC, ZSTD, NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_wait_landed(&job, 1, 4);
-    kill_job(&job, ctx);
-    CHECK(count(&job, ".zst") > 0);
-    job_lose_node(&job, nodes);
-    job.out = fopen("/dev/null", "w");
-    ctx = job_start(&job, nodes, NULL);
-    CHECK_INT(job_entry(&job, 1, NULL, NULL), 0);
-    CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
-    CHECK_INT(job_entry(&job, 1, NULL, NULL), -1);
-    CHECK_INT(count(&job, ".zst"), 0);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
-}
-
-/* Some files have landed, others are being written. */
-MPI_CASE(what_is_deleted_while_it_is_flushed_leaves_nothing)
-{
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
-    pfs_reset();
-    job.sys = &pfs_sys;
-    pfs_control.hold = 1;
-    pfs_control.pass = 1;
-    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ASYNC, ZSTD, NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_wait_landed(&job, 1, 4);
-    CHECK(count(&job, ".zst") > 0);
-    pfs_control.slow_us = 300000;
-    pfs_control.hold = 0;
-    CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
-    pfs_control.slow_us = 0;
-    CHECK_INT(job_entry(&job, 1, NULL, NULL), -1);
-    CHECK_INT(count(&job, "step.1"), 0);
-    CHECK_INT(count(&job, "scr.dataset.1"), 0);
-    CHECK(!job_has(&job, "step.1"));
-    job_kill(&job, ctx);
-    job_free(&job);
-}
-
-/* --- two of them under way --- */
-
-static void write_one(struct mpi_test *t, struct job *job, struct scr_ctx *ctx,
-                      const char *name, const char *suffix)
-{
-    struct scr_err err = SCR_ERR_INIT;
-    char file[900], path[SCR_MAX_NAME];
-    CHECK_RC(scr_start_output_all(ctx, name, 1, &err), SCR_OK, &err);
-    snprintf(file, sizeof file, "%s/a.%d%s", job->prefix, job->rank, suffix);
-    CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
-    FILE *f = fopen(path, "wb");
-    for (int i = 0; i < 20000 && f != NULL; i++)
-        putc('a', f);
-    fclose(f);
-    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-}
-
-MPI_CASE(one_that_may_be_compressed_meets_the_one_called_so)
-{
-    struct job job;
-    begin(t, &job);
-    pfs_reset();
-    job.sys = &pfs_sys;
-    pfs_control.hold = 1;
-    struct scr_ctx *ctx =
-        job_start(&job, nodes, FLUSH, ASYNC, ZSTD, "SCR_CACHE_SIZE=4", NULL);
-    write_one(t, &job, ctx, "first", "");
-    CHECK(scr_async_has(ctx, 1));
-    ctx->prm.flush = 0; /* these are only looked at */
-    write_one(t, &job, ctx, "second", ".zst");
-    write_one(t, &job, ctx, "third", ".dat");
-    CHECK_INT(scr_meeting_last_all(ctx, 2), 0);
-    CHECK_INT(scr_meeting_last_all(ctx, 3), -1);
-    pfs_control.hold = 0;
-    job_kill(&job, ctx);
-    pfs_reset();
-    job_free(&job);
-}
-
-/* --- every call fails --- */
-
-/* The system calls are the same with every MPI: one walks over all of them, where
- * waiting ranks spin on the cores every eleventh will do. */
-#ifdef MPICH_VERSION
-enum { STRIDE = 11 };
-#else
-enum { STRIDE = 1 };
-#endif
-
-struct plan {
-    int victim; /* rank whose call fails; -1: all ranks, from then on */
-    int error;
-    int fetch; /* 1: in the start that reads "two", else in the flush of it */
-};
-
-static int any(const struct job *job, int mine)
-{
-    int all = 0;
-    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, job->comm);
-    return all;
-}
-
-static int same_code(const struct job *job, int rc)
-{
-    int low = 0, high = 0;
-    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
-    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
-    return low == high;
-}
-
-static void arm(const struct plan *p, const struct job *job, long n)
-{
-    if (p->victim < 0 || p->victim == job->rank)
-        test_fault_arm(TEST_ANY, n, p->error, p->victim < 0 ? TEST_FOREVER : TEST_ONCE);
-}
-
-static int fail_flush(struct job *job, const struct plan *p, long n)
-{
-    struct mpi_test *t = job->t;
-    struct scr_err err = SCR_ERR_INIT;
-    struct scr_ctx *ctx = job_start(job, nodes, FLUSH, ZSTD, NULL);
-    job_checkpoint(job, ctx, "one", 1);
-    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    ctx->prm.flush = 0; /* only the flush shall fail */
-    job_checkpoint(job, ctx, "two", 2);
-    arm(p, job, n);
-    int rc = scr_flush_dataset_all(ctx, 2, &err);
-    int fired = any(job, test_fault_off());
-    CHECK(same_code(job, rc));
-    CHECK(fired || rc == SCR_OK);
-    job_kill(job, ctx);
-    return fired;
-}
-
-static int fail_fetch(struct job *job, const struct plan *p, long n)
-{
-    struct mpi_test *t = job->t;
-    struct scr_err err = SCR_ERR_INIT;
-    struct scr_ctx *ctx = job_start(job, nodes, FLUSH, ZSTD, NULL);
-    job_checkpoint(job, ctx, "one", 1);
-    job_checkpoint(job, ctx, "two", 2);
-    job_kill(job, ctx);
-    job_lose_node(job, nodes);
-    const char *none[] = { NULL };
-    arm(p, job, n);
-    int rc = job_try_start(job, &ctx, &err, nodes, none);
-    int fired = any(job, test_fault_off());
-    CHECK(same_code(job, rc));
-    CHECK(fired || rc == SCR_OK);
-    job_kill(job, ctx);
-    return fired;
-}
-
-/* Afterwards, with all calls working, there is the new one or the old one. */
-static void check_one_or_two(struct job *job)
-{
-    struct mpi_test *t = job->t;
-    struct scr_err err = SCR_ERR_INIT;
-    char name[SCR_MAX_NAME] = "";
-    int have = 0;
-    job_lose_node(job, nodes);
-    struct scr_ctx *ctx = job_start(job, nodes, NULL);
-    CHECK_RC(scr_have_restart_all(ctx, &have, name, &err), SCR_OK, &err);
-    CHECK_INT(have, 1);
-    if (have)
-        job_check_restart(job, ctx, name, strcmp(name, "two") == 0 ? 2 : 1);
-    job_kill(job, ctx);
-}
-
-static int fail_one(struct mpi_test *t, const struct plan *p, long n)
-{
-    struct job job;
-    begin(t, &job);
-    job.size_of = one_large_one;
-    job.sys = &test_fault_sys;
-    job.out = fopen("/dev/null", "w");
-    int fired = p->fetch ? fail_fetch(&job, p, n) : fail_flush(&job, p, n);
-    job.sys = NULL;
-    check_one_or_two(&job);
-    fclose(job.out);
-    job_free(&job);
-    return fired;
-}
-
-static void fail_every_call(struct mpi_test *t, const struct plan *p, int stride)
-{
-    long n = 0;
-    while (n < 2000 && mpi_test_good(t) && fail_one(t, p, n))
-        n += stride;
-    CHECK(n > 5 && n < 2000);
-    if (t->comm.rank == 0)
-        printf("       %ld calls failed in turn, of %ld\n", n / stride, n);
-}
-
-MPI_CASE(each_call_of_a_compressing_flush_fails)
-{
-    fail_every_call(t, &(struct plan){ 1, ENOSPC, 0 }, STRIDE);
-    fail_every_call(t, &(struct plan){ -1, EIO, 0 }, 3 * STRIDE);
-}
-
-MPI_CASE(each_call_of_a_fetch_that_unpacks_fails)
-{
-    fail_every_call(t, &(struct plan){ 1, EIO, 1 }, 13 * STRIDE);
-}
-
-MPI_CASE(no_descriptor_is_left_open)
-{
-    CHECK_INT(test_fault_open_fds(), 0);
-}
-
 /* --- without libzstd --- */
 
 MPI_CASE(without_the_library_files_are_flushed_as_they_are)
@@ -761,29 +378,19 @@ int main(int argc, char **argv)
     if (!scr_zst_have())
         return mpi_test_main(
             argc, argv,
-            MPI_CASES(RUN(without_the_library_files_are_flushed_as_they_are)));
-    return mpi_test_main(
-        argc, argv,
-        MPI_CASES(
-            RUN(what_is_worth_it_is_compressed_and_comes_back),
-            RUN(threads_compress_too_and_the_last_one_enters_it),
-            RUN(noise_stays_as_it_is), RUN(what_bypasses_the_cache_is_not_compressed),
-            RUN(a_file_of_that_name_keeps_the_dataset_plain),
-            RUN(a_directory_of_that_name_keeps_the_file_plain),
-            RUN(a_file_of_that_name_that_is_not_ours_stays),
-            RUN(an_older_plain_file_makes_way_and_the_older_dataset_is_not_complete),
-            RUN(a_damaged_one_is_not_taken_but_the_older_dataset),
-            RUN(a_program_that_reads_the_prefix_reads_plain_files),
-            RUN(a_damaged_one_read_there_is_not_taken_either),
-            RUN(a_different_number_of_ranks_reads_every_file),
-            RUN(a_cached_dataset_of_a_different_number_of_ranks_is_compressed),
-            RUN(what_is_deleted_goes_with_its_compressed_files),
-            RUN(a_flush_cut_short_continues_with_files_that_had_not_landed),
-            RUN(a_dataset_copied_whole_is_entered_with_its_compressed_files),
-            RUN(what_a_flush_cut_short_had_compressed_is_deleted_too),
-            RUN(what_is_deleted_while_it_is_flushed_leaves_nothing),
-            RUN(one_that_may_be_compressed_meets_the_one_called_so),
-            RUN(each_call_of_a_compressing_flush_fails),
-            RUN(each_call_of_a_fetch_that_unpacks_fails),
-            RUN(no_descriptor_is_left_open)));
+            MPI_CASES(
+                RUN(without_the_library_files_are_flushed_as_they_are),
+                RUN(what_is_worth_it_is_compressed_and_comes_back),
+                RUN(threads_compress_too_and_the_last_one_enters_it),
+                RUN(noise_stays_as_it_is),
+                RUN(what_bypasses_the_cache_is_not_compressed),
+                RUN(a_file_of_that_name_keeps_the_dataset_plain),
+                RUN(a_directory_of_that_name_keeps_the_file_plain),
+                RUN(a_file_of_that_name_that_is_not_ours_stays),
+                RUN(an_older_plain_file_is_replaced_and_its_dataset_is_not_complete),
+                RUN(a_damaged_one_is_not_taken_but_the_older_dataset),
+                RUN(a_program_that_reads_the_prefix_reads_plain_files),
+                RUN(a_damaged_one_read_there_is_not_taken_either),
+                RUN(a_different_number_of_ranks_reads_every_file),
+                RUN(a_cached_dataset_of_a_different_number_of_ranks_is_compressed)));
 }

@@ -1,78 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The control directory: whatever happens, every file that may exist is named by a
  * filemap or a journal (invariant C1). */
+
+#include "base/str.h"
+#include "helper_cntl.h"
 #include "helper_maps.h"
 #include "helper_store.h"
 #include "helper_tmp.h"
-
-#include "base/str.h"
 #include "store/cntl.h"
-
-struct fixture {
-    struct scr_env env;
-    struct scr_log log;
-    char *text;
-    size_t n;
-    struct scr_cntl c;
-    struct scr_err err;
-};
-
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return test_fault_open_fds() == 0 ? 0 : -1;
-}
-
-/* A fresh control directory, opened as local rank 0. */
-static void begin(struct fixture *f)
-{
-    *f = (struct fixture){ .err = SCR_ERR_INIT };
-    f->log = (struct scr_log){ .out = open_memstream(&f->text, &f->n), .who = "test" };
-    f->env = (struct scr_env){ .sys = &test_fault_sys, .log = &f->log };
-    scr_dir_remove(&scr_sys_posix, test_path("cntl"), NULL);
-    assert_int_equal(mkdir(test_path("cntl"), 0700), 0);
-    assert_int_equal(scr_cntl_open(&f->env, test_path("cntl"), 0, &f->c, &f->err),
-                     SCR_OK);
-}
-
-static void end(struct fixture *f)
-{
-    scr_cntl_close(&f->env, &f->c);
-    fclose(f->log.out);
-    free(f->text);
-}
 
 static const char *logged(struct fixture *f)
 {
     fflush(f->log.out);
     return f->text;
-}
-
-static int journal(struct fixture *f, int dset, int rank, const char *path)
-{
-    return scr_cntl_journal(&f->env, &f->c, dset, rank, path, &f->err);
-}
-
-/* Everything the directory knows, read as a restarted process would. */
-static scr_filemap *read_all(struct fixture *f)
-{
-    const struct scr_env env = { .sys = &scr_sys_posix, .log = &f->log };
-    scr_filemap *map = scr_filemap_new();
-    struct scr_err err = SCR_ERR_INIT;
-    if (scr_cntl_read_node(&env, &f->c, map, &err) != SCR_OK)
-        fail_msg("%s", err.text);
-    return map;
-}
-
-static int knows(struct fixture *f, int dset, int rank, const char *path)
-{
-    scr_filemap *map = read_all(f);
-    int found = 0;
-    for (SCR_FILES(file, map, dset, rank))
-        found |= strcmp(file->item.name, path) == 0;
-    scr_filemap_delete(map);
-    return found;
 }
 
 /* Writes the filemap of local rank 0 with one file. */
@@ -83,76 +23,6 @@ static int write_map(struct fixture *f, int dset, int rank, const char *path)
     int rc = scr_cntl_write(&f->env, &f->c, map, &f->err);
     scr_filemap_delete(map);
     return rc;
-}
-
-/* --- bytes of the journal --- */
-
-static void a_record_has_these_bytes(void **state)
-{
-    (void)state;
-    static const char text[] = "6 2 /tmp/rank.2/ckpt"; /* and its NUL */
-    void *buf;
-    size_t n;
-    assert_int_equal(scr_journal_encode(6, 2, "/tmp/rank.2/ckpt", &buf, &n), SCR_OK);
-    assert_int_equal(n, sizeof text + 4);
-    assert_memory_equal(buf, text, sizeof text);
-    const unsigned char *crc = (unsigned char *)buf + sizeof text;
-    const unsigned char want[] = { 0x0e, 0x24, 0x17, 0x9e };
-    assert_memory_equal(crc, want, 4);
-    free(buf);
-}
-
-static void records_come_back_and_a_torn_tail_does_not(void **state)
-{
-    (void)state;
-    char all[256];
-    size_t at = 0, ends[3];
-    for (int i = 0; i < 3; i++) {
-        void *buf;
-        size_t n;
-        assert_int_equal(scr_journal_encode(1, i, "/c/file with blanks", &buf, &n),
-                         SCR_OK);
-        memcpy(all + at, buf, n);
-        free(buf);
-        ends[i] = at += n;
-    }
-    for (size_t n = 0; n <= at; n++) {
-        scr_filemap *map = scr_filemap_new();
-        size_t good = 99;
-        int whole = (n >= ends[0]) + (n >= ends[1]) + (n >= ends[2]);
-        assert_int_equal(scr_journal_decode(all, n, map, &good), SCR_OK);
-        assert_int_equal(good, whole ? ends[whole - 1] : 0);
-        assert_int_equal(scr_filemap_num_ranks_by_dataset(map, 1), whole);
-        scr_filemap_delete(map);
-    }
-}
-
-static void hostile_journals_give_nothing(void **state)
-{
-    (void)state;
-    void *good;
-    size_t n, used;
-    assert_int_equal(scr_journal_encode(1, 0, "/c/f", &good, &n), SCR_OK);
-    for (size_t bit = 0; bit < n * 8; bit++) {
-        ((unsigned char *)good)[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        scr_journal_decode(good, n, NULL, &used);
-        assert_int_equal(used, 0);
-        ((unsigned char *)good)[bit / 8] ^= (unsigned char)(1u << bit % 8);
-    }
-    free(good);
-    static const struct {
-        int dset, rank;
-        const char *path;
-    } bad[] = { { 0, 0, "/f" }, { -1, 0, "/f" }, { 1, -1, "/f" }, { 1, 0, "" } };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        void *buf;
-        assert_int_equal(
-            scr_journal_encode(bad[i].dset, bad[i].rank, bad[i].path, &buf, &n),
-            SCR_OK);
-        scr_journal_decode(buf, n, NULL, &used);
-        assert_int_equal(used, 0);
-        free(buf);
-    }
 }
 
 /* --- the directory --- */
@@ -186,64 +56,6 @@ static void journal_and_filemap_together_name_every_file(void **state)
     assert_int_equal(write_map(&f, 2, 0, "/c/newer"), SCR_OK); /* empties the journal */
     assert_false(knows(&f, 2, 0, "/c/new"));
     assert_true(knows(&f, 2, 0, "/c/newer"));
-    end(&f);
-}
-
-static void appending_continues_after_a_torn_record(void **state)
-{
-    (void)state;
-    struct fixture f;
-    size_t n;
-    begin(&f);
-    assert_int_equal(journal(&f, 1, 0, "/c/a"), SCR_OK);
-    scr_cntl_close(&f.env, &f.c);
-    char *bytes = test_get(test_path("cntl/filemap_0.scrinfo.jnl"), &n);
-    char *torn = malloc(2 * n);
-    memcpy(torn, bytes, n);
-    memcpy(torn + n, bytes, n / 2);
-    test_put(test_path("cntl/filemap_0.scrinfo.jnl"), torn, n + n / 2);
-    free(torn);
-    free(bytes);
-    assert_int_equal(scr_cntl_open(&f.env, test_path("cntl"), 0, &f.c, &f.err), SCR_OK);
-    assert_int_equal(journal(&f, 1, 0, "/c/b"), SCR_OK);
-    assert_true(knows(&f, 1, 0, "/c/a"));
-    assert_true(knows(&f, 1, 0, "/c/b"));
-    end(&f);
-}
-
-static void a_full_device_costs_one_record_only(void **state)
-{
-    (void)state;
-    struct fixture f;
-    begin(&f);
-    assert_int_equal(journal(&f, 1, 0, "/c/a"), SCR_OK);
-    test_fault_short(TEST_WRITE, 0, 5, TEST_ONCE); /* half a record, and then … */
-    assert_int_equal(journal(&f, 1, 0, "/c/b"), SCR_OK); /* … the rest of it */
-    test_fault_off();
-    test_fault_arm(TEST_WRITE, 0, ENOSPC, TEST_ONCE);
-    assert_int_equal(journal(&f, 1, 0, "/c/lost"), SCR_E_FULL);
-    test_fault_off();
-    scr_err_clear(&f.err);
-    assert_int_equal(journal(&f, 1, 0, "/c/c"), SCR_OK);
-    assert_true(knows(&f, 1, 0, "/c/a"));
-    assert_true(knows(&f, 1, 0, "/c/b"));
-    assert_true(knows(&f, 1, 0, "/c/c"));
-    assert_false(knows(&f, 1, 0, "/c/lost"));
-    end(&f);
-}
-
-static void the_journal_costs_one_write_a_file(void **state)
-{
-    (void)state;
-    struct fixture f;
-    begin(&f);
-    assert_int_equal(journal(&f, 1, 0, "/c/first"), SCR_OK);
-    test_fault_arm(TEST_ANY, -1, 0, TEST_ONCE); /* counts only */
-    for (int i = 0; i < 100; i++)
-        assert_int_equal(journal(&f, 1, 0, "/c/more"), SCR_OK);
-    assert_int_equal(test_fault_count(TEST_ANY), 100);
-    assert_int_equal(test_fault_count(TEST_WRITE), 100);
-    test_fault_off();
     end(&f);
 }
 
@@ -590,40 +402,11 @@ static void writing_a_filemap_survives_any_failure(void **state)
     }
 }
 
-static void journaling_survives_any_failure(void **state)
-{
-    (void)state;
-    for (int how = TEST_ONCE; how <= TEST_FOREVER; how++) {
-        for (long n = 0;; n++) {
-            struct fixture f;
-            begin(&f);
-            journal(&f, 1, 0, "/c/a");
-            scr_cntl_close(&f.env, &f.c);
-            assert_int_equal(scr_cntl_open(&f.env, test_path("cntl"), 0, &f.c, &f.err),
-                             SCR_OK);
-            test_fault_arm(TEST_ANY, n, EIO, (enum test_how)how);
-            int rc = journal(&f, 1, 0, "/c/b");
-            int fired = test_fault_off();
-            assert_true(knows(&f, 1, 0, "/c/a"));
-            assert_int_equal(knows(&f, 1, 0, "/c/b"), rc == SCR_OK);
-            end(&f);
-            if (!fired)
-                break;
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_record_has_these_bytes),
-        cmocka_unit_test(records_come_back_and_a_torn_tail_does_not),
-        cmocka_unit_test(hostile_journals_give_nothing),
         cmocka_unit_test(an_empty_directory_knows_nothing),
         cmocka_unit_test(journal_and_filemap_together_name_every_file),
-        cmocka_unit_test(appending_continues_after_a_torn_record),
-        cmocka_unit_test(a_full_device_costs_one_record_only),
-        cmocka_unit_test(the_journal_costs_one_write_a_file),
         cmocka_unit_test(the_filemaps_of_all_local_ranks_are_read),
         cmocka_unit_test(fewer_local_ranks_leave_no_old_filemaps),
         cmocka_unit_test(a_directory_is_settled_when_each_rank_has_its_own),
@@ -635,7 +418,6 @@ int main(void)
         cmocka_unit_test(a_dataset_named_elsewhere_is_left_alone),
         cmocka_unit_test(replacing_filemaps_survives_any_failure),
         cmocka_unit_test(writing_a_filemap_survives_any_failure),
-        cmocka_unit_test(journaling_survives_any_failure),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, cntl_teardown);
 }
