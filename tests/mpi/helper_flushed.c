@@ -147,8 +147,8 @@ void check_record(struct mpi_test *t, struct scene *s, enum move_kind kind)
     scr_rank2file_fini(&list);
 }
 
-void check_meta(struct mpi_test *t, const scr_meta *meta, const char *rel, int i,
-                enum move_kind kind)
+static void check_meta(struct mpi_test *t, const scr_meta *meta, const char *rel, int i,
+                       enum move_kind kind)
 {
     int rank = t->comm.rank;
     char dest[128];
@@ -169,7 +169,9 @@ void check_meta(struct mpi_test *t, const scr_meta *meta, const char *rel, int i
     CHECK_INT(scr_meta_get_crc32(meta, &crc), SCR_OK);
 }
 
-void check_fetched_file(struct mpi_test *t, struct scene *s, int i, enum move_kind kind)
+/* File i, wherever the map says it is: the name in cache is not fixed. */
+static void check_fetched_file(struct mpi_test *t, struct scene *s, int i,
+                               enum move_kind kind)
 {
     char dest[128], dir[900];
     int rank = t->comm.rank, found = 0;

@@ -57,13 +57,6 @@ int index_complete(struct mpi_test *t, struct scene *s, int id, int *current);
 
 void check_record(struct mpi_test *t, struct scene *s, enum move_kind kind);
 
-void check_meta(struct mpi_test *t, const scr_meta *meta, const char *rel, int i,
-                enum move_kind kind);
-
-/* File i, wherever the map says it is: the name in cache is not fixed. */
-void check_fetched_file(struct mpi_test *t, struct scene *s, int i,
-                        enum move_kind kind);
-
 void check_fetched(struct mpi_test *t, struct scene *s, enum move_kind kind);
 
 void flip(struct mpi_test *t, const char *path, long at);

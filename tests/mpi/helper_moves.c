@@ -51,7 +51,8 @@ int restart(struct mpi_test *t, struct move_job *job, size_t buf, int *stayed,
     return rc;
 }
 
-int *reachable(struct mpi_test *t, int from, int to)
+/* 1 if this job has a rank on the node where rank's files lie. */
+static int *reachable(struct mpi_test *t, int from, int to)
 {
     int n = t->comm.size;
     int *was = calloc((size_t)n, sizeof *was), *now = calloc((size_t)n, sizeof *now);

@@ -27,9 +27,6 @@ int scatter_all(struct mpi_test *t, struct move_job *job, struct scr_err *err);
 int restart(struct mpi_test *t, struct move_job *job, size_t buf, int *stayed,
             struct scr_err *err);
 
-/* 1 if this job has a rank on the node where rank's files lie. */
-int *reachable(struct mpi_test *t, int from, int to);
-
 /* A run on these nodes finds everything that the first one left on them, and leaves no
  * more. */
 void check_restart(struct mpi_test *t, const char *root, int from, int to,

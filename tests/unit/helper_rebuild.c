@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "helper_rebuild.h"
 
-int no_fsync(int fd)
+static struct scr_sys quick_sys;
+const struct scr_env quick_env = { .sys = &quick_sys };
+
+/* These tests lose no power: do without the disk's flush, and without the disk where
+ * there is room in memory. */
+static int no_fsync(int fd)
 {
     (void)fd;
     return 0;
 }
 
-unsigned seed = 5;
+static unsigned seed = 5;
 
 unsigned rnd(unsigned below)
 {
@@ -20,7 +25,7 @@ char *path_in(const struct world *w, const char *name)
     return scr_path_join(w->root, name);
 }
 
-void load(struct blob *b, const char *path)
+static void load(struct blob *b, const char *path)
 {
     b->path = strdup(path);
     b->bytes = test_get(path, &b->n);
@@ -44,7 +49,7 @@ scr_meta *meta_of(const char *file, uint64_t size, int rank)
     return m;
 }
 
-void make_files(struct world *w, int i, const size_t *sizes, scr_meta **metas)
+static void make_files(struct world *w, int i, const size_t *sizes, scr_meta **metas)
 {
     char *sub = scr_path_join(w->dirs[i], "1");
     assert_int_equal(mkdir(w->dirs[i], 0700), 0);
@@ -111,7 +116,8 @@ void random_world(struct world *w, enum scr_scheme scheme, int n, int k)
     world_init(w, scheme, n, k, nfiles, sizes);
 }
 
-int remove_path(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int remove_path(const char *path, const struct stat *st, int type,
+                       struct FTW *ftw)
 {
     (void)st, (void)type, (void)ftw;
     return remove(path);
@@ -169,11 +175,14 @@ void assert_whole(const struct world *w)
     }
 }
 
-uint32_t tree_crc;
+/* CRC over the names and bytes of all there is below root: two equal ones, nothing
+ * changed. */
+static uint32_t tree_crc;
 
 int tree_files;
 
-int add_to_crc(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int add_to_crc(const char *path, const struct stat *st, int type,
+                      struct FTW *ftw)
 {
     (void)st, (void)ftw;
     uint32_t crc = scr_crc32(0, path, strlen(path));
@@ -196,7 +205,8 @@ uint32_t tree_of(const struct world *w)
     return tree_crc;
 }
 
-int count_file(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int count_file(const char *path, const struct stat *st, int type,
+                      struct FTW *ftw)
 {
     (void)path, (void)st, (void)ftw;
     tree_files += type != FTW_D;

@@ -19,15 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* These tests lose no power: do without the disk's flush, and without the disk where
- * there is room in memory. */
-int no_fsync(int fd);
-
-static struct scr_sys quick_sys;
-static const struct scr_env quick_env = { .sys = &quick_sys };
+extern const struct scr_env quick_env; /* posix, without syncs, from setup on */
 static const struct scr_env fault_env = { .sys = &test_fault_sys };
-
-extern unsigned seed;
 
 unsigned rnd(unsigned below);
 
@@ -51,8 +44,6 @@ struct world {
 
 char *path_in(const struct world *w, const char *name);
 
-void load(struct blob *b, const char *path);
-
 /* Of all files, as the meta data record it. */
 enum { MODE = 0100640, MTIME = 1000000007 };
 
@@ -61,15 +52,11 @@ scr_meta *meta_of(const char *file, uint64_t size, int rank);
 /* Names of one member's files: of several lengths, one in a sub-directory. */
 static const char *const file_names[MAX_FILES] = { "ckpt", "1/ckpt", "data.00", "x" };
 
-void make_files(struct world *w, int i, const size_t *sizes, scr_meta **metas);
-
 /* sizes[i]: of member i's files. World ranks are 10, 11 … */
 void world_init(struct world *w, enum scr_scheme scheme, int n, int k, size_t nfiles,
                 size_t sizes[MAX_N][MAX_FILES]);
 
 void random_world(struct world *w, enum scr_scheme scheme, int n, int k);
-
-int remove_path(const char *path, const struct stat *st, int type, struct FTW *ftw);
 
 void world_fini(struct world *w);
 
@@ -82,17 +69,9 @@ int is_as_it_was(const struct blob *b);
 
 void assert_whole(const struct world *w);
 
-/* CRC over the names and bytes of all there is below root: two equal ones, nothing
- * changed. */
-extern uint32_t tree_crc;
-
 extern int tree_files;
 
-int add_to_crc(const char *path, const struct stat *st, int type, struct FTW *ftw);
-
 uint32_t tree_of(const struct world *w);
-
-int count_file(const char *path, const struct stat *st, int type, struct FTW *ftw);
 
 /* No temporary file is left in the directory of the set. */
 void assert_tidy(const struct world *w);
