@@ -144,6 +144,64 @@ const char *scr_format_iso(const struct timespec *t, char *buf, size_t n)
     return buf;
 }
 
+/* n digits; -1: there are fewer. */
+static int take_digits(const char **s, int n)
+{
+    int v = 0;
+    for (; n > 0 && isdigit((unsigned char)**s); n--)
+        v = v * 10 + *(*s)++ - '0';
+    return n == 0 ? v : -1;
+}
+
+/* "2014-01-14T11:26:06", of which next is the byte behind. */
+static int take_clock(const char *s, const char **next, struct tm *tm)
+{
+    static const char form[] = "--T::"; /* behind year, month, day, hour, minute */
+    int *const fields[] = { &tm->tm_year, &tm->tm_mon, &tm->tm_mday,
+                            &tm->tm_hour, &tm->tm_min, &tm->tm_sec };
+    for (int i = 0; i < 6; i++) {
+        *fields[i] = take_digits(&s, i == 0 ? 4 : 2);
+        if (*fields[i] < 0 || (i < 5 && *s++ != form[i]))
+            return 0;
+    }
+    tm->tm_year -= 1900;
+    tm->tm_mon--;
+    *next = s;
+    return tm->tm_mon >= 0 && tm->tm_mon < 12 && tm->tm_mday >= 1 &&
+           tm->tm_mday <= 31 && tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec <= 60;
+}
+
+/* Seconds east of Greenwich. */
+static int take_zone(const char *s, int *east)
+{
+    *east = 0;
+    if (*s == 'Z')
+        return s[1] == '\0';
+    if (*s != '+' && *s != '-')
+        return 0;
+    int sign = *s++ == '-' ? -1 : 1, hours = take_digits(&s, 2);
+    s += hours >= 0 && *s == ':';
+    int minutes = hours < 0 ? -1 : take_digits(&s, 2);
+    *east = sign * (hours * 60 + minutes) * 60;
+    return minutes >= 0 && *s == '\0';
+}
+
+int scr_parse_iso(const char *s, double *seconds)
+{
+    struct tm tm = { 0 };
+    double fraction = 0, unit = 1;
+    int east;
+    if (s == NULL || !take_clock(s, &s, &tm))
+        return 0;
+    if (*s == '.')
+        for (s++; isdigit((unsigned char)*s); s++)
+            fraction += (*s - '0') * (unit /= 10);
+    if (!take_zone(s, &east))
+        return 0;
+    *seconds = (double)(timegm(&tm) - east) + fraction;
+    return 1;
+}
+
 double scr_now_mono(void)
 {
     struct timespec t = { 0, 0 };

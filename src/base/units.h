@@ -26,6 +26,10 @@ const char *scr_format_stamp(time_t t, char *buf, size_t n);
  * bytes. */
 const char *scr_format_iso(const struct timespec *t, char *buf, size_t n);
 
+/* Such a text, with or without a fraction, the zone as "+01:00", "+0100" or "Z", as
+ * seconds since 1970; 1 on success. */
+int scr_parse_iso(const char *s, double *seconds);
+
 /* Seconds of a clock that never goes back, and microseconds since the epoch. */
 double scr_now_mono(void);
 uint64_t scr_now_usec(void);

@@ -2,7 +2,9 @@
 /* Events as lines of JSON. */
 #include "fmt/event.h"
 
+#include "base/jsonline.h"
 #include "base/str.h"
+#include "base/units.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +39,7 @@ const char *const scr_event_names[] = {
     "SCAVENGE_START",
     "SCAVENGE_END",
     "NODE_FAIL",
+    "FAILURE",
     "INTERVAL",
     NULL,
 };
@@ -49,7 +52,7 @@ int scr_event_known(const char *name)
     return 0;
 }
 
-/* The members in the order they are written. */
+/* The members in the order in which they are written. */
 static const struct member {
     const char *key;
     size_t at; /* in struct scr_event */
@@ -66,6 +69,13 @@ static const struct member {
     { "files", offsetof(struct scr_event, files), COUNT },
     { "from", offsetof(struct scr_event, from), TEXT },
     { "to", offsetof(struct scr_event, to), TEXT },
+    { "ranks", offsetof(struct scr_event, ranks), COUNT },
+    { "nodes", offsetof(struct scr_event, nodes), COUNT },
+    { "nodelist", offsetof(struct scr_event, nodelist), TEXT },
+    { "run", offsetof(struct scr_event, run), COUNT },
+    { "class", offsetof(struct scr_event, class), TEXT },
+    { "version", offsetof(struct scr_event, version), TEXT },
+    { "config", offsetof(struct scr_event, config), TEXT },
     { "note", offsetof(struct scr_event, note), TEXT },
 };
 enum { NMEMBERS = sizeof members / sizeof members[0] };
@@ -130,4 +140,42 @@ int scr_event_encode(const struct scr_event *e, char **line, size_t *n,
         return scr_no_memory(err);
     *n = strlen(*line);
     return SCR_OK;
+}
+
+static const struct member *find_member(const char *key)
+{
+    for (int i = 0; i < NMEMBERS; i++)
+        if (members[i].key[0] == key[0] && strcmp(members[i].key, key) == 0)
+            return &members[i];
+    return NULL;
+}
+
+static void set_member(const struct scr_jsonline *j, const struct member *m,
+                       struct scr_event *e)
+{
+    void *at = (char *)e + m->at;
+    int64_t count;
+    double real;
+    if (m->kind == TEXT && j->kind == SCR_JSON_TEXT)
+        *(const char **)at = j->value;
+    if (j->kind != SCR_JSON_NUMBER)
+        return;
+    if (m->kind == COUNT && scr_parse_i64(j->value, &count) && count >= 0)
+        *(int64_t *)at = count;
+    if (m->kind == REAL && scr_parse_f64(j->value, &real) && real >= 0)
+        *(double *)at = real;
+}
+
+int scr_event_decode(char *line, size_t n, struct scr_event *e)
+{
+    *e = (struct scr_event)SCR_EVENT_INIT;
+    if (n > 0 && line[n - 1] == '\n')
+        n--;
+    struct scr_jsonline j = SCR_JSONLINE(line, n);
+    while (scr_jsonline_next(&j)) {
+        const struct member *m = find_member(j.key);
+        if (m != NULL)
+            set_member(&j, m, e);
+    }
+    return !j.damaged && e->event != NULL && scr_parse_iso(e->time, &e->at);
 }

@@ -12,19 +12,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What may be said of an event; doc/man5/scr_event_log.5.md has which event says what.
+ * Seconds are of a wall clock, bytes and files those of all ranks together. */
 struct scr_event {
     const char *time;  /* scr_format_iso text */
-    const char *host;  /* of the process that speaks */
+    const char *host;  /* of the process that writes it */
     const char *jobid; /* NULL: left out, as every text below */
     const char *event; /* one of scr_event_names */
     const char *name;  /* of the dataset */
     const char *from, *to, *note;
-    int64_t dset, bytes, files; /* < 0: left out */
-    double secs;                /* < 0: left out */
+    const char *nodelist;         /* "n[1-4]" (base/hostlist.h) */
+    const char *version, *config; /* of SCR; parameters that are set */
+    const char *class;            /* of a failure: "process", "node" or "beyond" */
+    int64_t dset, bytes, files;   /* < 0: left out */
+    int64_t ranks, nodes;         /* likewise */
+    int64_t run;                  /* number of the run in its prefix, from 1 */
+    double secs;                  /* < 0: left out */
+    double at;                    /* decoded only: time, in seconds since 1970 */
 };
 #define SCR_EVENT_INIT                                                                 \
     {                                                                                  \
-        0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1                                         \
+        .dset = -1, .bytes = -1, .files = -1, .ranks = -1, .nodes = -1, .run = -1,     \
+        .secs = -1                                                                     \
     }
 
 /* Every event SCR writes, NULL at the end. */
@@ -36,5 +45,12 @@ int scr_event_known(const char *name);
  * in the list. */
 int scr_event_encode(const struct scr_event *e, char **line, size_t *n,
                      struct scr_err *err);
+
+/* One line of n bytes, with or without its newline: 1, and *e; its texts lie in the
+ * line, which is changed. 0: damaged, which is a line that is no JSON object or has no
+ * time and event as they should be; *e is not to be used then. Events that are not in
+ * the list are decoded, too; members that are unknown, or of another kind than they
+ * should be, are left out. */
+int scr_event_decode(char *line, size_t n, struct scr_event *e);
 
 #endif

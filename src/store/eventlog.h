@@ -22,4 +22,21 @@ int scr_eventlog_write(const struct scr_env *env, const struct scr_prefix *p,
                        const struct scr_event *e, const struct scr_eventlog_to *to,
                        struct scr_err *err);
 
+/* What a reader is given: each event in the order of the files, with texts that live
+ * until the call returns. A code other than SCR_OK ends the walk, which returns it. */
+struct scr_eventlog_reader {
+    int (*event)(void *arg, const struct scr_event *e, struct scr_err *err);
+    void *arg;
+    uint64_t damaged; /* lines passed over because they are no events, added up */
+};
+
+/* Walks over log.1, the older part if there is one, and log, in constant memory; a log
+ * that does not exist has no events. While it is written to, and rotated, every event
+ * that was in it at the call is given once. */
+int scr_eventlog_walk(const struct scr_env *env, const struct scr_prefix *p,
+                      struct scr_eventlog_reader *r, struct scr_err *err);
+/* The same over one file, which has to exist (SCR_E_NOENT). */
+int scr_eventlog_walk_file(const struct scr_env *env, const char *path,
+                           struct scr_eventlog_reader *r, struct scr_err *err);
+
 #endif

@@ -125,6 +125,39 @@ static void iso_times_carry_the_zone(void **state)
                         "2014-01-14T06:56:06.000123-03:30");
 }
 
+static void iso_times_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double seconds;
+    } good[] = {
+        { "1970-01-01T00:00:00Z", 0 },
+        { "2014-01-14T11:26:06.5+01:00", 1389695166.5 },
+        { "2014-01-14T11:26:06.5+0100", 1389695166.5 },
+        { "2014-01-14T06:26:06-04:00", 1389695166 },
+    };
+    static const char *const bad[] = {
+        "",
+        "?",
+        "2014-01-14",
+        "2014-01-14 11:26:06Z",
+        "2014-13-14T11:26:06Z",
+        "2014-01-14T11:26:06",
+        "2014-01-14T11:26:06+1",
+        "2014-01-14T11:26:06Zulu",
+        "2014-01-14T11:26:06+01:00x",
+    };
+    double seconds;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_true(scr_parse_iso(good[i].text, &seconds));
+        assert_true(seconds == good[i].seconds);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(scr_parse_iso(bad[i], &seconds));
+    assert_false(scr_parse_iso(NULL, &seconds));
+}
+
 static void clocks_run(void **state)
 {
     (void)state;
@@ -143,6 +176,7 @@ int main(void)
         cmocka_unit_test(durations),
         cmocka_unit_test(stamps_are_local_time),
         cmocka_unit_test(iso_times_carry_the_zone),
+        cmocka_unit_test(iso_times_are_read),
         cmocka_unit_test(clocks_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

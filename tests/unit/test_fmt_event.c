@@ -107,7 +107,7 @@ static void every_event_is_an_object(void **state)
         json_decref(root);
         free(line);
     }
-    assert_int_equal(count, 29);
+    assert_int_equal(count, 30);
 }
 
 static void incomplete_events_are_refused(void **state)
@@ -128,6 +128,94 @@ static void incomplete_events_are_refused(void **state)
     assert_false(scr_event_known(NULL));
 }
 
+/* --- decoding --- */
+
+/* Decodes a copy, which *line keeps, as texts lie in it. */
+static int decode(const char *text, char **line, struct scr_event *e)
+{
+    *line = strdup(text);
+    assert_non_null(*line);
+    return scr_event_decode(*line, strlen(text), e);
+}
+
+static void what_was_encoded_is_decoded(void **state)
+{
+    (void)state;
+    char *line, *again;
+    size_t n, m;
+    struct scr_event e = {
+        .time = TIME,
+        .host = "atlas3",
+        .jobid = "7",
+        .event = "FAILURE",
+        .name = "a\nb\"c",
+        .from = "cache",
+        .to = "prefix",
+        .note = "caf\xc3\xa9",
+        .nodelist = "n3",
+        .version = "4.0",
+        .config = "CKPT=0",
+        .class = "node",
+        .dset = 18,
+        .bytes = INT64_MAX,
+        .files = 0,
+        .ranks = 64,
+        .nodes = 16,
+        .run = 3,
+        .secs = 0.123456789,
+    };
+    assert_int_equal(scr_event_encode(&e, &line, &n, NULL), SCR_OK);
+    char *copy = strdup(line);
+    struct scr_event d;
+    assert_true(scr_event_decode(line, n, &d));
+    assert_string_equal(d.name, e.name);
+    assert_true(d.at > 1389695166.000122 && d.at < 1389695166.000124);
+    assert_int_equal(scr_event_encode(&d, &again, &m, NULL), SCR_OK);
+    assert_string_equal(again, copy); /* every member is what it was */
+    free(line);
+    free(copy);
+    free(again);
+}
+
+static void what_is_not_known_is_left_out(void **state)
+{
+    (void)state;
+    struct scr_event e;
+    char *line;
+    assert_true(decode("{\"time\":\"" TIME "\",\"event\":\"DANCE\",\"new\":[1],"
+                       "\"dset\":\"5\",\"note\":5,\"bytes\":1.5,\"files\":-1,"
+                       "\"secs\":2,\"run\":99999999999999999999}",
+                       &line, &e));
+    assert_string_equal(e.event, "DANCE");
+    assert_null(e.host);
+    assert_null(e.note);
+    assert_true(e.dset == -1 && e.bytes == -1 && e.files == -1 && e.run == -1);
+    assert_true(e.secs == 2);
+    free(line);
+}
+
+static void a_line_without_time_or_event_is_damaged(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "",
+        "\n",
+        "{}",
+        "{\"time\":\"" TIME "\"}",
+        "{\"event\":\"HALT\"}",
+        "{\"time\":\"?\",\"event\":\"HALT\"}",
+        "{\"time\":\"" TIME "\",\"event\":5}",
+        "{\"time\":\"" TIME "\",\"event\":\"HALT\"",
+    };
+    struct scr_event e;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        char *line;
+        if (decode(lines[i], &line, &e))
+            fail_msg("%s", lines[i]);
+        free(line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +223,9 @@ int main(void)
         cmocka_unit_test(any_text_stays_on_one_line),
         cmocka_unit_test(every_event_is_an_object),
         cmocka_unit_test(incomplete_events_are_refused),
+        cmocka_unit_test(what_was_encoded_is_decoded),
+        cmocka_unit_test(what_is_not_known_is_left_out),
+        cmocka_unit_test(a_line_without_time_or_event_is_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
