@@ -110,7 +110,7 @@ static const char page_head[] =
     "    CKPT=1 INTERVAL=8 TYPE=PARTNER STORE=/ssd\n"
     "\n"
     "Sizes take the units k, m, g, t, p and e, with an optional b or ib, always\n"
-    "powers of 1024; times take s, m, h and d. Fractions are allowed in both.\n"
+    "powers of 1024; times take s, m, h, d and y. Fractions are allowed in both.\n"
     "\n"
     "Below, the default of each parameter is in parentheses.\n";
 

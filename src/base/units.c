@@ -97,7 +97,8 @@ static const struct {
     const char *name;
     double seconds;
 } time_units[] = {
-    { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 },
+    { "", 1 },     { "s", 1 },     { "m", 60 },
+    { "h", 3600 }, { "d", 86400 }, { "y", 365 * 86400.0 },
 };
 
 int scr_parse_seconds(const char *s, double *seconds)
@@ -114,6 +115,24 @@ int scr_parse_seconds(const char *s, double *seconds)
         }
     }
     return 0;
+}
+
+const char *scr_format_duration(double seconds, char *buf, size_t n)
+{
+    static const struct {
+        double most, unit;
+        const char *name;
+    } units[] = { { 120, 1, "s" },
+                  { 7200, 60, "min" },
+                  { 172800, 3600, "h" },
+                  { 2 * 365 * 86400.0, 86400, "d" },
+                  { INFINITY, 365 * 86400.0, "y" } };
+    size_t i = 0;
+    while (units[i].most < INFINITY && seconds >= units[i].most)
+        i++;
+    double count = seconds / units[i].unit;
+    (void)snprintf(buf, n, "%.*f %s", count < 10 ? 1 : 0, count, units[i].name);
+    return buf;
 }
 
 const char *scr_format_stamp(time_t t, char *buf, size_t n)

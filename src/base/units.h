@@ -12,12 +12,15 @@
  * overflow. */
 int scr_parse_size(const char *s, uint64_t *bytes);
 
-/* "90", "1.5h", "30m", "2d", "10s": seconds by default. 1 on success; negatives fail.
- */
+/* "90", "1.5h", "30m", "2d", "10s", "5y" (years of 365 days): seconds by default. 1 on
+ * success; negatives fail. */
 int scr_parse_seconds(const char *s, double *seconds);
 
 /* "512 B", "1.50 MiB" … into buf (at least 32 bytes); returns buf. */
 const char *scr_format_size(uint64_t bytes, char *buf, size_t n);
+
+/* "13 min", "9.0 h", "5.0 y" … into buf (at least 32 bytes); returns buf. */
+const char *scr_format_duration(double seconds, char *buf, size_t n);
 
 /* Local time "2014-01-14T11:26:06" (FORMATS.md timestamps); buf at least 32 bytes. */
 const char *scr_format_stamp(time_t t, char *buf, size_t n);

@@ -2,6 +2,7 @@
 /* Sizes and times as people write them. */
 #include "helper_tmp.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,8 +83,10 @@ static void durations(void **state)
     static const struct {
         const char *text;
         double seconds;
-    } rows[] = { { "90", 90 },     { "10s", 10 }, { "30m", 1800 }, { "1.5h", 5400 },
-                 { "2D", 172800 }, { "0", 0 },    { "2 h", 7200 } };
+    } rows[] = {
+        { "90", 90 },     { "10s", 10 }, { "30m", 1800 }, { "1.5h", 5400 },
+        { "2D", 172800 }, { "0", 0 },    { "2 h", 7200 }, { "5y", 157680000 }
+    };
     double v = -1;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_int_equal(scr_parse_seconds(rows[i].text, &v), 1);
@@ -96,6 +99,23 @@ static void durations(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(scr_parse_seconds(bad[i], &v), 0);
     assert_true(v == -1);
+}
+
+static void durations_have_two_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double seconds;
+        const char *text;
+    } rows[] = {
+        { 0.25, "0.2 s" },      { 12, "12 s" },        { 119, "119 s" },
+        { 780, "13 min" },      { 32400, "9.0 h" },    { 20 * 86400.0, "20 d" },
+        { 157680000, "5.0 y" }, { INFINITY, "inf y" },
+    };
+    char b[32];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_string_equal(scr_format_duration(rows[i].seconds, b, sizeof b),
+                            rows[i].text);
 }
 
 static void stamps_are_local_time(void **state)
@@ -174,6 +194,7 @@ int main(void)
         cmocka_unit_test(sizes_that_are_none),
         cmocka_unit_test(sizes_printed),
         cmocka_unit_test(durations),
+        cmocka_unit_test(durations_have_two_digits),
         cmocka_unit_test(stamps_are_local_time),
         cmocka_unit_test(iso_times_carry_the_zone),
         cmocka_unit_test(iso_times_are_read),

@@ -181,7 +181,7 @@ static void test_says_what_it_expects(void **state)
     assert_string_equal(expected("SCR_FETCH"), "0 or 1");
     assert_string_equal(expected("SCR_FLUSH_TYPE"), "one of SYNC, PTHREAD, DAEMON");
     assert_string_equal(expected("SCR_HALT_SECONDS"),
-                        "a time in seconds (or m, h, d), at least 0");
+                        "a time in seconds (or m, h, d, y), at least 0");
     assert_string_equal(expected("SCR_JOB_ID"), "a name without '/'");
 }
 
