@@ -123,6 +123,30 @@ int scr_schedule_find(const struct scr_ckpt_level *levels, int n,
     return 1;
 }
 
+/* The ratio of the periods that are best for each level alone; 0: no flush needed. */
+static int flushes_best(const struct scr_ckpt_level level[2])
+{
+    double first = scr_interval_young(level[0].cost, 1 / level[0].rate);
+    double second = scr_interval_young(level[1].cost, 1 / level[1].rate);
+    return level[1].rate > 0 ? round_ratio(fmin(second / first, SCR_PACE_MOST)) : 0;
+}
+
+struct scr_pace scr_pace_find(const struct scr_ckpt_level level[2], double drain,
+                              int every)
+{
+    struct scr_pace p = { .every = every > 0 ? every : flushes_best(level) };
+    double n = p.every > 0 ? p.every : 1;
+    double cost = level[0].cost + (p.every > 0 ? level[1].cost / n : 0);
+    p.interval = scr_interval_best(cost, 1 / (level[0].rate + n * level[1].rate));
+    if (!(drain > n * p.interval))
+        return p;
+    if (every > 0 || !(p.interval > 0))
+        p.interval = drain / n;
+    else
+        p.every = (int)fmin(ceil(drain / p.interval), SCR_PACE_MOST);
+    return p;
+}
+
 /* --- the Markov model --- */
 
 /* A piece of a run: how likely it ends well, and after what time then; how likely by a

@@ -50,6 +50,24 @@ struct scr_schedule {
 int scr_schedule_find(const struct scr_ckpt_level *levels, int n,
                       struct scr_schedule *s);
 
+/* Two levels: checkpoints in cache, and one out of `every` of them is also flushed. */
+struct scr_pace {
+    double interval; /* seconds of computing between two checkpoints */
+    int every;       /* 0: none is flushed */
+};
+enum { SCR_PACE_MOST = 1000000 };
+/* Costs and rates are as in struct scr_ckpt_level. level[0] is the checkpoint in cache,
+ * level[1] its flush, which needs one in cache: that is why this is not
+ * scr_schedule_find, which may leave out the first level. every > 0: the number is
+ * given, and only the interval is found. 0: it is the ratio of the periods that are
+ * best for each level, from 1 to SCR_PACE_MOST, and larger where a flush takes `drain`
+ * seconds in the background: it ends before the next one begins. Without a rate of the
+ * second level none is flushed. Then the interval is scr_interval_best of the costs of
+ * an interval, and of the rate at which intervals are lost: after a failure of class 1
+ * those since the last flush. */
+struct scr_pace scr_pace_find(const struct scr_ckpt_level level[2], double drain,
+                              int every);
+
 /* The Markov model of Moody, Bronevetsky, Mohror and de Supinski (SC10): expected time
  * to get from one checkpoint of the highest level to the next, where failures also
  * strike checkpoints and restarts, in which those that the level restarted from may not

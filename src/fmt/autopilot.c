@@ -8,6 +8,7 @@
 
 #include "base/interval.h"
 #include "base/str.h"
+#include "base/units.h"
 
 enum { VERSION = 1, USEC = 1000000 };
 
@@ -157,23 +158,22 @@ int scr_open_run_has_failed(const struct scr_open_run *run,
            (double)run->seen + since < (double)run->end;
 }
 
-/* Until failures are seen: of all that keep a job from going on, so many are of each
- * class. */
-static const double shares[SCR_FAILURES] = { 0.5, 0.4, 0.1 };
+const double scr_failure_share[SCR_FAILURES] = { 0.5, 0.4, 0.1 };
+const double scr_flush_slowdown = 0.1;
 
 /* As if one failure had been seen in the time that is expected between two. */
 static double rate_of(const struct scr_autopilot *a,
                       const struct scr_autopilot_job *job, int class)
 {
-    double mean = job->mtbf / (job->nodes > 1 ? job->nodes : 1) / shares[class];
+    double mean =
+        job->mtbf / (job->nodes > 1 ? job->nodes : 1) / scr_failure_share[class];
     return ((double)a->failures[class] + 1) / (a->uptime + mean);
 }
 
 /* --- advice --- */
 
-/* Before anything is known; the share of the time of an asynchronous flush that the
- * program loses to it; what an end of the allocation needs besides. */
-static const double first_interval = 60, slowdown = 0.1, margin = 60;
+/* Before anything is known; what an end of the allocation needs besides. */
+static const double first_interval = 60, margin = 60;
 
 void scr_autopilot_advise(const struct scr_autopilot *a,
                           const struct scr_autopilot_job *job, struct scr_advice *out)
@@ -188,7 +188,7 @@ void scr_autopilot_advise(const struct scr_autopilot *a,
     *out = (struct scr_advice){
         .is_known = a->cost.n > 0,
         .mean = 1 / (near + far),
-        .cost = a->cost.value + (job->is_async ? slowdown : 1) * flush,
+        .cost = a->cost.value + (job->is_async ? scr_flush_slowdown : 1) * flush,
     };
     out->interval =
         out->is_known ? scr_interval_best(out->cost, 1 / rate) : first_interval;
@@ -205,42 +205,24 @@ int scr_advice_has_changed(const struct scr_advice *now, const struct scr_advice
            fabs(now->interval - was->interval) > 0.1 * was->interval;
 }
 
-/* "13 min", into 32 bytes. */
-static const char *format_time(double seconds, char *buf, size_t size)
-{
-    static const struct {
-        double most, unit;
-        const char *name;
-    } units[] = { { 120, 1, "s" }, { 7200, 60, "min" }, { 172800, 3600, "h" } };
-    double unit = 86400;
-    const char *name = "d";
-    for (size_t i = sizeof units / sizeof *units; i-- > 0;)
-        if (seconds < units[i].most) {
-            unit = units[i].unit;
-            name = units[i].name;
-        }
-    double n = seconds / unit;
-    (void)snprintf(buf, size, "%.*f %s", n < 10 ? 1 : 0, n, name);
-    return buf;
-}
-
 char *scr_advice_text(const struct scr_advice *advice, const struct scr_autopilot *a)
 {
     char mean[32], uptime[32], cost[32], interval[32];
     int64_t failures = 0;
-    format_time(advice->interval, interval, sizeof interval);
+    scr_format_duration(advice->interval, interval, sizeof interval);
     if (!advice->is_known)
         return scr_asprintf("what a checkpoint costs is not known yet; the first one "
                             "after %s",
                             interval);
     for (int i = 0; i < SCR_FAILURES; i++)
         failures += a->failures[i];
-    return scr_asprintf(
-        "MTBF %s from %" PRId64 " failure%s in %s; C %s; checkpoint "
-        "every %s; expected waste %.1f %%",
-        format_time(advice->mean, mean, sizeof mean), failures,
-        failures == 1 ? "" : "s", format_time(a->uptime, uptime, sizeof uptime),
-        format_time(advice->cost, cost, sizeof cost), interval, 100 * advice->waste);
+    return scr_asprintf("MTBF %s from %" PRId64 " failure%s in %s; C %s; checkpoint "
+                        "every %s; expected waste %.1f %%",
+                        scr_format_duration(advice->mean, mean, sizeof mean), failures,
+                        failures == 1 ? "" : "s",
+                        scr_format_duration(a->uptime, uptime, sizeof uptime),
+                        scr_format_duration(advice->cost, cost, sizeof cost), interval,
+                        100 * advice->waste);
 }
 
 int scr_autopilot_is_due(const struct scr_autopilot *a, const struct scr_advice *advice,

@@ -21,6 +21,10 @@ enum scr_failure {
     SCR_FAILURES
 };
 
+/* Until failures are seen: of all that keep a job from going on, so many are of each
+ * class. And of the time of an asynchronous flush the program loses this share. */
+extern const double scr_failure_share[SCR_FAILURES], scr_flush_slowdown;
+
 /* The mean of the first few values, then of the newer ones mainly. */
 struct scr_average {
     double value;

@@ -2,6 +2,7 @@
 /* Checkpoint intervals: published numbers, limits, and a simulation that knows none of
  * the formulas. */
 #include "helper_draw.h"
+#include "helper_near.h"
 #include "helper_tmp.h"
 
 #include <math.h>
@@ -11,13 +12,6 @@
 
 #define MIN  60.0
 #define HOUR 3600.0
-
-#define IS_NEAR(value, expected, within)                                               \
-    do {                                                                               \
-        double is_ = (value), should_ = (expected);                                    \
-        if (!(fabs(is_ - should_) <= (within)))                                        \
-            fail_msg("%s is %.12g, not %.12g", #value, is_, should_);                  \
-    } while (0)
 
 /* --- one level --- */
 
@@ -154,6 +148,50 @@ static void schedules_that_cannot_be(void **state)
 }
 
 /* --- the Markov model --- */
+
+static void pace_of_two_levels(void **state)
+{
+    (void)state;
+    const struct scr_ckpt_level level[2] = { { 9, 7.78e-6, 0 }, { 438, 5.19e-7, 0 } };
+    struct scr_schedule s;
+    assert_int_equal(scr_schedule_find(level, 2, &s), 1);
+    struct scr_pace p = scr_pace_find(level, 0, 0);
+    assert_int_equal(p.every, s.every[1]);
+    double n = p.every, rate = 7.78e-6 + n * 5.19e-7;
+    IS_NEAR(p.interval, scr_interval_best(9 + 438 / n, 1 / rate), 1e-9);
+    IS_NEAR(p.interval / s.interval, 1, 0.02);
+    /* a number that is given */
+    p = scr_pace_find(level, 0, 3);
+    assert_int_equal(p.every, 3);
+    IS_NEAR(p.interval, scr_interval_best(155, 1 / (7.78e-6 + 3 * 5.19e-7)), 1e-9);
+    /* a flush in the background takes a week */
+    p = scr_pace_find(level, 7 * 24 * HOUR, 0);
+    assert_true(p.every > n && p.every * p.interval >= 7 * 24 * HOUR);
+    p = scr_pace_find(level, 7 * 24 * HOUR, 3);
+    IS_NEAR(p.interval, 7 * 8 * HOUR, 1e-6);
+}
+
+static void pace_where_a_level_is_useless(void **state)
+{
+    (void)state;
+    const struct scr_ckpt_level dear[2] = { { 100, 1e-6, 0 }, { 10, 1e-5, 0 } };
+    struct scr_pace p = scr_pace_find(dear, 0, 0);
+    assert_int_equal(p.every, 1);
+    IS_NEAR(p.interval, scr_interval_best(110, 1 / 1.1e-5), 1e-9);
+    /* a flush is not dear, but it needs what comes before it */
+    const struct scr_ckpt_level cheap[2] = { { 5, 9e-7, 0 }, { 8, 1e-7, 0 } };
+    assert_int_equal(scr_pace_find(cheap, 0, 0).every, 4);
+    const struct scr_ckpt_level safe[2] = { { 100, 1e-6, 0 }, { 10, 0, 0 } };
+    p = scr_pace_find(safe, 0, 0);
+    assert_int_equal(p.every, 0);
+    IS_NEAR(p.interval, scr_interval_best(100, 1e6), 1e-9);
+    const struct scr_ckpt_level free_of_cost[2] = { { 0, 1e-6, 0 }, { 10, 1e-6, 0 } };
+    p = scr_pace_find(free_of_cost, 0, 0);
+    assert_int_equal(p.every, SCR_PACE_MOST);
+    assert_true(p.interval > 0);
+    const struct scr_ckpt_level rare[2] = { { 1e-9, 1, 0 }, { 1e9, 1e-9, 0 } };
+    assert_int_equal(scr_pace_find(rare, 0, 0).every, SCR_PACE_MOST);
+}
 
 static void published_efficiencies(void **state)
 {
@@ -333,6 +371,8 @@ int main(void)
         cmocka_unit_test(schedule_of_two_levels),
         cmocka_unit_test(useless_levels_are_dropped),
         cmocka_unit_test(schedules_that_cannot_be),
+        cmocka_unit_test(pace_of_two_levels),
+        cmocka_unit_test(pace_where_a_level_is_useless),
         cmocka_unit_test(published_efficiencies),
         cmocka_unit_test(one_level_is_the_closed_form),
         cmocka_unit_test(models_that_cannot_be),

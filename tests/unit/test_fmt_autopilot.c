@@ -2,6 +2,7 @@
 /* Statistics of runs, the advice they lead to, and what comes of it in weeks of
  * failures. */
 #include "helper_draw.h"
+#include "helper_near.h"
 #include "helper_tmp.h"
 
 #include <math.h>
@@ -13,13 +14,6 @@
 
 #define HOUR 3600.0
 #define DAY  (24 * HOUR)
-
-#define IS_NEAR(value, expected, within)                                               \
-    do {                                                                               \
-        double is_ = (value), should_ = (expected);                                    \
-        if (!(fabs(is_ - should_) <= (within)))                                        \
-            fail_msg("%s is %.12g, not %.12g", #value, is_, should_);                  \
-    } while (0)
 
 static const struct scr_open_run no_run = { NULL, 0, 0 };
 
