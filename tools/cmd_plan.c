@@ -151,7 +151,7 @@ static int take_option(struct scr_tool *t, struct task *k, int i, const char *te
                           words[inputs[i].kind]);
 }
 
-/* Whatever the runs do not tell stays assumed. */
+/* Figures that the runs do not have stay assumed. */
 static int take_runs(struct scr_tool *t, const char *prefix, int has_disk,
                      struct task *k, struct scr_err *err)
 {
@@ -188,7 +188,7 @@ static int take_inputs(struct scr_tool *t, const struct scr_args *a, struct task
                 return scr_tool_usage(t, err, "option --%s is needed%s", opts[i].name,
                                       a->opt[OPT_PREFIX] == NULL
                                           ? ""
-                                          : ": no run in the event log tells");
+                                          : ": the event log has no run that says it");
             (void)parse_input(i, inputs[i].assumed, input_of(&k->m, i));
         }
     }
@@ -432,8 +432,8 @@ static int may_be_off(const struct task *k, int i)
            i != (k->o.on_disk ? OPT_MEMORY_BW : OPT_DISK_BW);
 }
 
-/* What the proposal loses, a share of the time, where an input is so many times what it
- * was taken for; NaN: it does not fit. */
+/* Share of the time that the proposal loses where the true input is the one it went by
+ * times factor; NaN: it does not fit. */
 static double loss_of(const struct task *k, int i, double factor)
 {
     struct scr_machine truth = k->m;
@@ -620,10 +620,11 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 const struct scr_cmd scr_cmd_plan = {
     .name = "plan",
     .usage = "[--nodes N --ranks N --bytes SIZE | --prefix DIR] [OPTION]...",
-    .about = "Proposes a redundancy scheme, room for the cache, and intervals of\n"
-             "checkpoints and flushes for a program on a machine, and says what to\n"
-             "expect. What it prints is a configuration file, with the reasons as\n"
-             "comments. It names what it had to assume.",
+    .about =
+        "Proposes a redundancy scheme, room for the cache, and intervals of\n"
+        "checkpoints and flushes for a program on a machine, and says what to\n"
+        "expect. The output is a configuration file, with the reasons as comments.\n"
+        "It lists every value that had to be assumed.",
     .opts = opts,
     .notes = "Sizes take k, m, g, t, p and e, powers of 1024; bandwidths are sizes a\n"
              "second, as in 10g/s; times take s, m, h, d and y.",

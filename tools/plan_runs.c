@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the runs of a prefix directory tell scr plan. */
+/* Figures for scr plan from the runs of a prefix directory. */
 #include "plan_runs.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the runs of a prefix directory tell scr plan: by its event log, and by the
+/* Figures for scr plan from the runs of a prefix directory: its event log, and the
  * statistics of the autopilot. */
 #ifndef SCR_TOOL_PLAN_RUNS_H
 #define SCR_TOOL_PLAN_RUNS_H

@@ -117,8 +117,8 @@ static double efficiency_at(const struct scr_machine *m, const struct scr_outloo
     return efficiency > 0 ? efficiency : 0; /* it may not even be a number */
 }
 
-/* What is in cache alone is lost with the allocation, in which there is one flush at
- * least. How often is then given, and only checkpoints in cache are left to choose. */
+/* A checkpoint that is only in cache is lost with the allocation, in which there is one
+ * flush at least. That gives the number of flushes, and leaves the interval. */
 static struct scr_pace limit(const struct scr_machine *m, const struct scr_outlook *o,
                              struct scr_pace pace)
 {

@@ -10,24 +10,22 @@
  *   s             1            1 + (k - 1)/(n - k)     1         0
  * (red/geom.h; bench/model.py has counted s.) Nothing overlaps, no node waits:
  *
- *   checkpoint    C = (2 + p) D / cache + s D / network: written, read once, parity
- *                 written, data sent
- *   flush         F = nodes D / file system, or D / network or D / cache if one is more;
+ *   checkpoint    C = (2 + p) D / cache + s D / network: data are written, read
+ *                 and sent, parity is written
+ *   flush         F = nodes D / file system, at least D / network and D / cache;
  *                 asynchronous, it costs scr_flush_slowdown of that
  *   restart       (1 + p) D / cache, every byte is verified; after the loss of a node
  *                 also n/(n - 1) D / network; from the file system F + C. Each after
  *                 `restart`, until the program runs again.
  *
- * Failures come at random, nodes / mtbf in all, of the classes of fmt/autopilot.h in
- * the shares there. Of the second class, lost nodes, some go beyond the scheme and need
- * a flushed checkpoint:
- *   - others of the set, of which each fails for itself once in mtbf, fail before the
- *     files are rebuilt: as many as the scheme then lacks, of n - 1 (PARTNER: of the 2
- *     neighbours), in `restart` and the time of a rebuild;
- *   - of all losses a share `several` takes one more node of a set at once, of these the
- *     same share takes yet another, and so on;
- *   - with one copy in cache those that strike while the next is written, C of T + C.
- * All of the third class do. */
+ * Failures come at random, nodes / mtbf in all, in the classes of fmt/autopilot.h and
+ * the shares there. All of the third class need a flushed checkpoint. A failure of the
+ * second class, a lost node, goes beyond the scheme and needs one, too, if
+ *   - as many of the n - 1 others of its set (PARTNER: of 2) fail as it does not
+ *     survive, each for itself once in mtbf, in `restart` and the time of a rebuild;
+ *   - it takes so many others along: one in a share `several` of losses, yet another in
+ *     the same share of those, and so on;
+ *   - there is one copy in cache and it strikes while that is written, C of T + C. */
 #ifndef SCR_OPS_PLAN_H
 #define SCR_OPS_PLAN_H
 

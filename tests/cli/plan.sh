@@ -106,4 +106,4 @@ has 0 "#   --mtbf               2.1 y, measured"
 has 0 "#   --network            5.00 GiB/s, given"
 mkdir other
 run clean scr plan --prefix "$PWD"/other
-fails 2 "option --nodes is needed: no run in the event log tells"
+fails 2 "option --nodes is needed: the event log has no run that says it"
