@@ -73,14 +73,13 @@ static int take_failures(struct scr_tool *t, const char *prefix,
 {
     struct scr_params prm;
     struct scr_autopilot a;
-    struct scr_open_run run;
     struct scr_advice advice;
     scr_hash *h = scr_hash_new();
     int rc;
     TRY_OUT(scr_tool_cfg(t, prefix, err));
     TRY_OUT(scr_cfg_params(t->cfg, &prm, err));
     TRY_OUT(scr_prefix_state_read(&t->env, &t->prefix, SCR_AUTOPILOT_FILE, h, err));
-    TRY_OUT(scr_autopilot_get(h, &a, &run, err));
+    TRY_OUT(scr_autopilot_get(h, &a, err));
     const struct scr_autopilot_job job = { .nodes = (int)r->nodes, .mtbf = prm.mtbf };
     scr_autopilot_advise(&a, &job, &advice);
     if (a.uptime > 0 && r->nodes > 0)

@@ -21,51 +21,52 @@ static enum scr_failure class_of_failure(const struct scr_ctx *ctx)
     return ctx->pilot.rebuilt ? SCR_FAILED_NODE : SCR_FAILED_PROCESS;
 }
 
-static int set_stats(scr_hash *h, const struct scr_ctx *ctx, struct scr_err *err)
-{
-    const struct scr_open_run run = { ctx->pilot.is_over ? NULL : ctx->prm.job_id,
-                                      (int64_t)time(NULL), (int64_t)ctx->prm.end_time };
-    int rc = scr_autopilot_set(h, &ctx->pilot.stats, &run);
-    return rc == SCR_OK ? rc : scr_no_memory(err);
-}
-
-static int edit_begin(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+/* Other runs of the prefix may have written it meanwhile: time and failures are added
+ * to what it has. The averages are this run's, which the others learn from. */
+static int edit_stats(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     struct scr_ctx *ctx = arg;
     struct scr_pilot *p = &ctx->pilot;
-    struct scr_open_run last;
+    struct scr_autopilot in_file;
+    int64_t now = (int64_t)time(NULL);
+    const struct scr_observer me = { ctx->prm.job_id, !p->is_entered, p->began, now };
+    const struct scr_open_run run = { ctx->prm.job_id, now,
+                                      (int64_t)ctx->prm.end_time };
     *changed = 1;
-    TRY(scr_autopilot_get(h, &p->stats, &last, err));
-    p->is_read = 1;
-    if (scr_open_run_has_failed(&last, &p->stats, ctx->prm.job_id))
-        p->stats.failures[class_of_failure(ctx)]++;
-    return set_stats(h, ctx, err);
+    TRY(scr_autopilot_get(h, &in_file, err));
+    if (!p->is_entered)
+        p->stats = in_file;
+    p->stats.uptime = in_file.uptime + p->unkept;
+    memcpy(p->stats.failures, in_file.failures, sizeof in_file.failures);
+    p->stats.failures[class_of_failure(ctx)] += scr_autopilot_settle(h, &in_file, &me);
+    int rc = scr_autopilot_set(h, &p->stats);
+    if (p->is_over)
+        scr_autopilot_leave(h, ctx->prm.job_id);
+    else
+        rc = scr_first(rc, scr_autopilot_enter(h, &run));
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
-static int edit_stats(scr_hash *h, void *arg, int *changed, struct scr_err *err)
-{
-    *changed = 1;
-    return set_stats(h, arg, err);
-}
-
-/* A file that was not read is not written: what it has of other runs would be lost. A
- * lock that is stuck is not waited for twice. Where SCR is off there is no file. */
-static void keep(struct scr_ctx *ctx, scr_hash_edit edit, double now)
+/* A lock that is stuck is not waited for twice. Where SCR is off there is no file. */
+static void keep(struct scr_ctx *ctx, double now)
 {
     struct scr_pilot *p = &ctx->pilot;
     struct scr_err why = SCR_ERR_INIT;
     p->stats.uptime += now - p->counted;
+    p->unkept += now - p->counted;
     p->counted = p->written = now;
-    if (ctx->prefix.path == NULL || (edit != edit_begin && !p->is_read))
+    if (ctx->prefix.path == NULL || p->is_lost)
         return;
-    int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, SCR_AUTOPILOT_FILE, edit,
-                                     ctx, &why);
+    int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, SCR_AUTOPILOT_FILE,
+                                     edit_stats, ctx, &why);
     if (rc != SCR_OK && strcmp(why.text, p->untold.text) != 0)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "what checkpoints cost and how often runs fail is not kept: %s",
                 why.text);
     p->untold = why;
-    p->is_read &= rc != SCR_E_LOCKED;
+    p->unkept = rc == SCR_OK ? 0 : p->unkept;
+    p->is_lost = rc == SCR_E_LOCKED;
+    p->is_entered |= rc == SCR_OK;
 }
 
 static void begin(struct scr_ctx *ctx, double now)
@@ -73,7 +74,8 @@ static void begin(struct scr_ctx *ctx, double now)
     struct scr_pilot *p = &ctx->pilot;
     p->begun = 1;
     p->counted = now;
-    keep(ctx, edit_begin, now);
+    p->began = (int64_t)time(NULL);
+    keep(ctx, now);
 }
 
 void scr_pilot_end(struct scr_ctx *ctx)
@@ -82,7 +84,7 @@ void scr_pilot_end(struct scr_ctx *ctx)
     if (ctx->world.rank != 0 || !p->begun || p->is_over)
         return;
     p->is_over = 1;
-    keep(ctx, edit_stats, scr_now_mono());
+    keep(ctx, scr_now_mono());
 }
 
 /* --- measuring --- */
@@ -143,7 +145,7 @@ int scr_pilot_is_time(struct scr_ctx *ctx)
     if (!p->begun)
         begin(ctx, now);
     if (learn(ctx, now) || now - p->written >= SCR_AUTOPILOT_EVERY)
-        keep(ctx, edit_stats, now);
+        keep(ctx, now);
     scr_autopilot_advise(&p->stats, &job, &advice);
     tell(ctx, &advice);
     if (prm->end_time > 0)

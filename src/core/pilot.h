@@ -12,10 +12,13 @@ struct scr_ctx;
 
 struct scr_pilot {
     struct scr_autopilot stats;
-    int begun;   /* the program has asked */
-    int is_read; /* stats continue from the file, which may be written */
-    int is_over; /* the run ends by itself */
-    int rebuilt; /* at this start files were; the same on all ranks */
+    int begun;      /* the program has asked */
+    int64_t began;  /* then, in seconds since 1970 */
+    int is_entered; /* the file has this run, and stats continue from it */
+    int is_lost;    /* its lock is stuck: it is not written any more */
+    double unkept;  /* part of stats.uptime that the file does not have */
+    int is_over;    /* the run ends by itself */
+    int rebuilt;    /* at this start files were; the same on all ranks */
     int is_told;
     struct scr_advice told; /* the last that was reported */
     struct scr_err untold;  /* why the file could not be written last, if so */

@@ -63,25 +63,25 @@ static int get_version(const scr_hash *h, struct scr_err *err)
     return SCR_OK;
 }
 
-static int get_run(const scr_hash *h, struct scr_open_run *run, struct scr_err *err)
+/* Numbers of a run that are not there are 0. */
+static int get_run(const scr_hash_elem *e, struct scr_open_run *run,
+                   struct scr_err *err)
 {
-    const scr_hash *r = scr_hash_get(h, "RUN");
-    *run = (struct scr_open_run){ 0 };
-    if (r == NULL)
-        return SCR_OK;
+    const scr_hash *r = scr_hash_elem_hash(e);
+    run->job_id = scr_hash_elem_key(e);
     TRY(get_number(r, "SEEN", &run->seen, err));
-    TRY(get_number(r, "END", &run->end, err));
-    run->job_id = scr_hash_get_val(r, "JOB");
-    return run->job_id != NULL
-               ? SCR_OK
-               : scr_fail(err, SCR_E_CORRUPT, 0, "autopilot file: a run without JOB");
+    return get_number(r, "END", &run->end, err);
 }
 
-int scr_autopilot_get(const scr_hash *h, struct scr_autopilot *a,
-                      struct scr_open_run *run, struct scr_err *err)
+static scr_hash *runs_of(const scr_hash *h)
+{
+    return scr_hash_getf(h, "RUN JOB");
+}
+
+int scr_autopilot_get(const scr_hash *h, struct scr_autopilot *a, struct scr_err *err)
 {
     struct scr_autopilot got = { 0 };
-    struct scr_open_run open;
+    struct scr_open_run run;
     int64_t usec;
     TRY(get_version(h, err));
     TRY(get_number(h, "UPTIME", &usec, err));
@@ -95,9 +95,9 @@ int scr_autopilot_get(const scr_hash *h, struct scr_autopilot *a,
         TRY(get_number(from, "COUNT", &to->n, err));
         to->value = (double)usec / USEC;
     }
-    TRY(get_run(h, &open, err));
+    for (SCR_HASH_EACH(e, runs_of(h)))
+        TRY(get_run(e, &run, err));
     *a = got;
-    *run = open;
     return SCR_OK;
 }
 
@@ -108,11 +108,9 @@ static void set_usec(scr_hash *h, const char *key, double seconds)
     scr_hash_set_val_i64(h, key, usec > 0 && usec < 9e18 ? (int64_t)(usec + 0.5) : 0);
 }
 
-int scr_autopilot_set(scr_hash *h, const struct scr_autopilot *a,
-                      const struct scr_open_run *run)
+int scr_autopilot_set(scr_hash *h, const struct scr_autopilot *a)
 {
     struct scr_autopilot copy = *a;
-    (void)scr_hash_unset(h, "RUN");
     scr_hash_set_val_i64(h, "VERSION", VERSION);
     set_usec(h, "UPTIME", a->uptime);
     for (size_t i = 0; i < SCR_FAILURES; i++)
@@ -127,14 +125,25 @@ int scr_autopilot_set(scr_hash *h, const struct scr_autopilot *a,
         set_usec(to, "USEC", from->value);
         scr_hash_set_val_i64(to, "COUNT", from->n);
     }
-    if (run->job_id != NULL) {
-        scr_hash *r = scr_hash_set(h, "RUN", NULL);
-        scr_hash_set_val(r, "JOB", run->job_id);
-        scr_hash_set_val_i64(r, "SEEN", run->seen);
-        if (run->end > 0)
-            scr_hash_set_val_i64(r, "END", run->end);
-    }
     return h != NULL && scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_autopilot_enter(scr_hash *h, const struct scr_open_run *run)
+{
+    scr_autopilot_leave(h, run->job_id);
+    scr_hash *r = scr_hash_set_kv(scr_hash_setf(h, NULL, "RUN"), "JOB", run->job_id);
+    scr_hash_set_val_i64(r, "SEEN", run->seen);
+    if (run->end > 0)
+        scr_hash_set_val_i64(r, "END", run->end);
+    return h != NULL && scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+}
+
+void scr_autopilot_leave(scr_hash *h, const char *job_id)
+{
+    scr_hash *run = scr_hash_get(h, "RUN");
+    (void)scr_hash_unset_kv(run, "JOB", job_id);
+    if (scr_hash_size(run) == 0)
+        (void)scr_hash_unset(h, "RUN");
 }
 
 int scr_autopilot_close(scr_hash *h, void *arg, int *changed, struct scr_err *err)
@@ -147,15 +156,39 @@ int scr_autopilot_close(scr_hash *h, void *arg, int *changed, struct scr_err *er
 
 /* --- failures --- */
 
-int scr_open_run_has_failed(const struct scr_open_run *run,
-                            const struct scr_autopilot *a, const char *job_id)
+static int is_over(const struct scr_open_run *run, const struct scr_observer *o,
+                   double silence)
 {
-    /* A run that computed up to the end was written not longer ago than this. */
-    double since = SCR_AUTOPILOT_EVERY + 2 * a->between.value + 2 * a->cost.value;
-    if (run->job_id == NULL)
-        return 0;
-    return strcmp(run->job_id, job_id) == 0 || run->end == 0 ||
-           (double)run->seen + since < (double)run->end;
+    if (strcmp(run->job_id, o->job_id) == 0)
+        return o->is_new;
+    return run->seen <= o->began && ((double)(o->now - run->seen) > silence ||
+                                     (run->end > 0 && o->now > run->end));
+}
+
+/* A job that continues in the allocation of a run knows that this has not ended. */
+static int has_failed(const struct scr_open_run *run, const struct scr_observer *o,
+                      double silence)
+{
+    return strcmp(run->job_id, o->job_id) == 0 || run->end == 0 ||
+           (double)run->seen + silence < (double)run->end;
+}
+
+int scr_autopilot_settle(scr_hash *h, const struct scr_autopilot *a,
+                         const struct scr_observer *o)
+{
+    /* A run that computes was written not longer ago than this. */
+    double silence = SCR_AUTOPILOT_EVERY + 2 * a->between.value + 2 * a->cost.value;
+    struct scr_open_run run;
+    int failed = 0;
+    for (scr_hash_elem *e = scr_hash_elem_first(runs_of(h)); e != NULL;) {
+        int is_known = get_run(e, &run, NULL) == SCR_OK;
+        e = scr_hash_elem_next(e);
+        if (!is_known || !is_over(&run, o, silence))
+            continue;
+        failed += has_failed(&run, o, silence);
+        scr_autopilot_leave(h, run.job_id);
+    }
+    return failed;
 }
 
 const double scr_failure_share[SCR_FAILURES] = { 0.5, 0.4, 0.1 };

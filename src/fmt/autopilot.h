@@ -41,31 +41,41 @@ struct scr_autopilot {
     struct scr_average between; /* calls of SCR_Need_checkpoint */
 };
 
-/* A run that goes on, or did not end by itself. */
+/* A run that computes, or did not end by itself. */
 struct scr_open_run {
-    const char *job_id; /* NULL: there is none */
-    int64_t seen;       /* when it was written last, seconds since 1970 */
-    int64_t end;        /* of its allocation, 0: not known */
+    const char *job_id;
+    int64_t seen; /* when it was written last, seconds since 1970 */
+    int64_t end;  /* of its allocation, 0: not known */
 };
 /* While a run computes it is written so often at least, if the program asks. */
 enum { SCR_AUTOPILOT_EVERY = 600 };
 
 /* autopilot.scr: VERSION=1 UPTIME FAILURES/{PROCESS,NODE,SYSTEM} {COST,FLUSH,BETWEEN}/{
- * USEC,COUNT} RUN/{JOB,SEEN,END}; scr_autopilot_file(5). An empty hash is that of no
- * run. job_id is borrowed from h. SCR_E_CORRUPT, or SCR_E_VERSION: a newer one; what
- * the results point to is as it was then. */
-int scr_autopilot_get(const scr_hash *h, struct scr_autopilot *a,
-                      struct scr_open_run *run, struct scr_err *err);
-/* Unknown keys stay. SCR_OK or SCR_E_NOMEM. */
-int scr_autopilot_set(scr_hash *h, const struct scr_autopilot *a,
-                      const struct scr_open_run *run);
+ * USEC,COUNT} RUN/JOB/<id>/{SEEN,END}; scr_autopilot_file(5). An empty hash is that of
+ * no run. SCR_E_CORRUPT, or SCR_E_VERSION: a newer one; *a is as it was then. */
+int scr_autopilot_get(const scr_hash *h, struct scr_autopilot *a, struct scr_err *err);
+/* Unknown keys and open runs stay. SCR_OK or SCR_E_NOMEM. */
+int scr_autopilot_set(scr_hash *h, const struct scr_autopilot *a);
+
+/* The open runs of such a hash, one a job. */
+int scr_autopilot_enter(scr_hash *h, const struct scr_open_run *run);
+void scr_autopilot_leave(scr_hash *h, const char *job_id);
 /* An edit of the file (base/hashfile.h), without arg: there is no open run. */
 int scr_autopilot_close(scr_hash *h, void *arg, int *changed, struct scr_err *err);
 
-/* 1 if the run has failed, seen from job job_id now: it is open, and its allocation is
- * still there, or was not about to end when it was seen last. */
-int scr_open_run_has_failed(const struct scr_open_run *run,
-                            const struct scr_autopilot *a, const char *job_id);
+/* The run that looks at the others. */
+struct scr_observer {
+    const char *job_id;
+    int is_new;         /* it has not entered itself: what its job has is another's */
+    int64_t began, now; /* seconds since 1970 */
+};
+/* Removes the runs of h that are over, and returns how many of them have failed. A run
+ * of the same job is over, and has failed, if is_new. That of another job is over if it
+ * was not seen since `began`, and is either silent for longer than a run that computes,
+ * or past the end of its allocation; it has failed, unless it was about to end when it
+ * was seen last. *a: the statistics of h. */
+int scr_autopilot_settle(scr_hash *h, const struct scr_autopilot *a,
+                         const struct scr_observer *o);
 
 /* What a job brings in. */
 struct scr_autopilot_job {

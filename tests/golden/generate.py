@@ -515,10 +515,10 @@ def small_files():
         "UPTIME": 43200000000,
         "FAILURES": {"PROCESS": 2, "NODE": 1},
         "COST": average(12000000, 8),
-        "RUN": {"JOB": "1145655", "SEEN": 1298937600},
+        "RUN": {"JOB": {"1145655": {"SEEN": 1298937600}}},
     }
     write("autopilot/good-manual.scr", autopilot)
-    run = {"JOB": "1145655", "SEEN": 1298937600, "END": 1298944800}
+    run = {"JOB": {"1145655": {"SEEN": 1298937600, "END": 1298944800}, "1145656": {"SEEN": 1298937700}}}
     more = {"FLUSH": average(60000000, 3), "BETWEEN": average(500000, 8)}
     failures = {"PROCESS": 2, "NODE": 1, "SYSTEM": 3}
     write("autopilot/good-all.scr", {**without(autopilot, "RUN"), "FAILURES": failures, **more, "RUN": run})
@@ -529,7 +529,7 @@ def small_files():
     write("autopilot/bad-corrupt-uptime.scr", {**autopilot, "UPTIME": -1})
     write("autopilot/bad-corrupt-failures.scr", {**autopilot, "FAILURES": {"NODE": "some"}})
     write("autopilot/bad-corrupt-average.scr", {**autopilot, "COST": {"USEC": ["1", "2"]}})
-    write("autopilot/bad-corrupt-no-job.scr", {**autopilot, "RUN": {"SEEN": 1}})
+    write("autopilot/bad-corrupt-run.scr", {**autopilot, "RUN": {"JOB": {"1145655": {"SEEN": "now"}}}})
 
     def cached(number, places):
         return {

@@ -29,21 +29,20 @@ static int need_after(struct job *job, struct scr_ctx *ctx, double seconds)
     return need(job, ctx);
 }
 
-/* What the file has; the same on all ranks. *open: whether it has a run that did not
+/* What the file has; the same on all ranks. *open: how many runs it has that did not
  * end. */
 static struct scr_autopilot kept(struct job *job, int *open)
 {
     struct mpi_test *t = job->t;
     struct scr_err err = SCR_ERR_INIT;
     struct scr_autopilot a = { 0 };
-    struct scr_open_run run = { 0 };
     char path[800];
     scr_hash *h = scr_hash_new();
     snprintf(path, sizeof path, "%s/.scr/%s", job->prefix, SCR_AUTOPILOT_FILE);
     mpi_test_barrier(job->comm);
     CHECK_RC(scr_hash_file_read(&scr_sys_posix, path, h, &err), SCR_OK, &err);
-    CHECK_RC(scr_autopilot_get(h, &a, &run, &err), SCR_OK, &err);
-    *open = run.job_id != NULL;
+    CHECK_RC(scr_autopilot_get(h, &a, &err), SCR_OK, &err);
+    *open = (int)scr_hash_size(scr_hash_getf(h, "RUN JOB"));
     scr_hash_delete(h);
     mpi_test_barrier(job->comm);
     return a;
@@ -141,6 +140,57 @@ MPI_CASE(failures_are_told_apart)
     CHECK_FAILURES(1, 1, 1);
     job_end(&job, ctx);
     job_free(&job);
+}
+
+/* The run of another job computes; its time counts, too. When it is silent for longer
+ * than it would be, it has failed. */
+MPI_CASE(a_run_of_another_job_has_not_failed)
+{
+    struct job a, b;
+    struct scr_err err = SCR_ERR_INIT;
+    int open;
+    char prefix[800];
+    job_new(t, &a, 4);
+    job_new(t, &b, 4);
+    struct job job = a; /* for CHECK_FAILURES */
+    snprintf(prefix, sizeof prefix, "SCR_PREFIX=%s", a.prefix);
+    struct scr_ctx *one = job_start(&a, nodes, "SCR_JOB_ID=17", NULL);
+    CHECK_INT(need(&a, one), 0);
+    struct scr_ctx *two = job_start(&b, nodes, "SCR_JOB_ID=18", prefix, NULL);
+    CHECK_INT(need(&b, two), 0);
+    CHECK_FAILURES(0, 0, 0);
+    double uptime = kept(&a, &open).uptime;
+    CHECK_INT(open, 2);
+    if (one->world.rank == 0) {
+        one->pilot.counted -= 100;
+        one->pilot.written -= SCR_AUTOPILOT_EVERY;
+        two->pilot.counted -= 1000;
+        two->pilot.written -= SCR_AUTOPILOT_EVERY;
+    }
+    CHECK_INT(need(&a, one), 0);
+    CHECK_INT(need(&b, two), 0);
+    CHECK(kept(&a, &open).uptime >= uptime + 1100);
+    CHECK_INT(open, 2);
+    job_kill(&a, one);
+    if (two->world.rank == 0) { /* an hour passes */
+        char path[800];
+        scr_hash *h = scr_hash_new();
+        const struct scr_open_run then = { "17", (int64_t)time(NULL) - 3600, 0 };
+        snprintf(path, sizeof path, "%s/.scr/%s", a.prefix, SCR_AUTOPILOT_FILE);
+        CHECK_RC(scr_hash_file_read(&scr_sys_posix, path, h, &err), SCR_OK, &err);
+        CHECK_RC(scr_autopilot_enter(h, &then), SCR_OK, &err);
+        CHECK_RC(scr_hash_file_write(&scr_sys_posix, path, h, SCR_VOLATILE, &err),
+                 SCR_OK, &err);
+        scr_hash_delete(h);
+        two->pilot.written -= SCR_AUTOPILOT_EVERY;
+    }
+    CHECK_INT(need(&b, two), 0);
+    CHECK_FAILURES(1, 0, 0);
+    job_end(&b, two);
+    (void)kept(&a, &open);
+    CHECK_INT(open, 0);
+    job_free(&b);
+    job_free(&a);
 }
 
 /* A program that leaves when it is asked to need not live to call SCR_Finalize. */
@@ -314,6 +364,7 @@ int main(int argc, char **argv)
                                    RUN(the_first_after_a_minute_then_by_what_it_cost),
                                    RUN(what_a_run_has_learned_is_known_to_the_next),
                                    RUN(failures_are_told_apart),
+                                   RUN(a_run_of_another_job_has_not_failed),
                                    RUN(a_run_that_had_to_end_has_not_failed),
                                    RUN(once_before_the_allocation_ends),
                                    RUN(a_share_of_the_time_limits_it_if_both_are_set),

@@ -15,8 +15,6 @@
 #define HOUR 3600.0
 #define DAY  (24 * HOUR)
 
-static const struct scr_open_run no_run = { NULL, 0, 0 };
-
 /* --- the file --- */
 
 static const struct scr_autopilot some = {
@@ -31,13 +29,12 @@ static void fields_and_unknown_keys(void **state)
 {
     (void)state;
     struct scr_autopilot got;
-    struct scr_open_run run = { "17", 1000, 5000 }, back;
     scr_hash *h = scr_hash_new();
-    assert_int_equal(scr_autopilot_get(h, &got, &back, NULL), SCR_OK);
-    assert_true(got.uptime == 0 && got.cost.n == 0 && back.job_id == NULL);
+    assert_int_equal(scr_autopilot_get(h, &got, NULL), SCR_OK);
+    assert_true(got.uptime == 0 && got.cost.n == 0);
     scr_hash_set_val(h, "FUTURE", "kept");
-    assert_int_equal(scr_autopilot_set(h, &some, &run), SCR_OK);
-    assert_int_equal(scr_autopilot_get(h, &got, &back, NULL), SCR_OK);
+    assert_int_equal(scr_autopilot_set(h, &some), SCR_OK);
+    assert_int_equal(scr_autopilot_get(h, &got, NULL), SCR_OK);
     IS_NEAR(got.uptime, 43200.5, 1e-6);
     assert_true(got.failures[SCR_FAILED_PROCESS] == 2 &&
                 got.failures[SCR_FAILED_NODE] == 0 &&
@@ -46,13 +43,31 @@ static void fields_and_unknown_keys(void **state)
     IS_NEAR(got.cost.value, 12.25, 1e-6);
     IS_NEAR(got.flush.value, 60, 1e-6);
     IS_NEAR(got.between.value, 0.5, 1e-6);
-    assert_string_equal(back.job_id, "17");
-    assert_true(back.seen == 1000 && back.end == 5000);
-    assert_int_equal(scr_autopilot_set(h, &some, &no_run), SCR_OK);
-    assert_int_equal(scr_autopilot_get(h, &got, &back, NULL), SCR_OK);
-    assert_null(back.job_id);
     assert_string_equal(scr_hash_get_val(h, "FUTURE"), "kept");
-    assert_int_equal(scr_autopilot_set(NULL, &some, &no_run), SCR_E_NOMEM);
+    assert_int_equal(scr_autopilot_set(NULL, &some), SCR_E_NOMEM);
+    scr_hash_delete(h);
+}
+
+static void each_job_has_a_run(void **state)
+{
+    (void)state;
+    const struct scr_open_run runs[] = { { "17", 1000, 5000 },
+                                         { "18 b", 1001, 0 },
+                                         { "17", 1002, 0 } };
+    scr_hash *h = scr_hash_new();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(scr_autopilot_enter(h, &runs[i]), SCR_OK);
+    const scr_hash *jobs = scr_hash_getf(h, "RUN JOB");
+    assert_int_equal(scr_hash_size(jobs), 2);
+    assert_string_equal(scr_hash_get_val(scr_hash_get(jobs, "17"), "SEEN"), "1002");
+    assert_null(scr_hash_get(scr_hash_get(jobs, "17"), "END"));
+    scr_autopilot_leave(h, "17");
+    scr_autopilot_leave(h, "none");
+    assert_non_null(scr_hash_getf(h, "RUN JOB %s", "18 b"));
+    scr_autopilot_leave(h, "18 b");
+    assert_int_equal(scr_hash_size(h), 0);
+    scr_autopilot_leave(h, "17");
+    assert_int_equal(scr_autopilot_enter(NULL, &runs[0]), SCR_E_NOMEM);
     scr_hash_delete(h);
 }
 
@@ -64,7 +79,8 @@ static void a_run_is_closed_once(void **state)
     scr_hash *h = scr_hash_new();
     assert_int_equal(scr_autopilot_close(h, NULL, &changed, NULL), SCR_OK);
     assert_int_equal(changed, 0);
-    assert_int_equal(scr_autopilot_set(h, &some, &run), SCR_OK);
+    assert_int_equal(scr_autopilot_set(h, &some), SCR_OK);
+    assert_int_equal(scr_autopilot_enter(h, &run), SCR_OK);
     assert_int_equal(scr_autopilot_close(h, NULL, &changed, NULL), SCR_OK);
     assert_int_equal(changed, 1);
     assert_int_equal(scr_autopilot_close(h, NULL, &changed, NULL), SCR_OK);
@@ -78,38 +94,59 @@ static void numbers_that_are_none_are_written_as_0(void **state)
 {
     (void)state;
     struct scr_autopilot odd = some, got;
-    struct scr_open_run run;
     scr_hash *h = scr_hash_new();
     odd.uptime = NAN;
     odd.cost.value = -1;
     odd.flush.value = INFINITY;
-    assert_int_equal(scr_autopilot_set(h, &odd, &no_run), SCR_OK);
-    assert_int_equal(scr_autopilot_get(h, &got, &run, NULL), SCR_OK);
+    assert_int_equal(scr_autopilot_set(h, &odd), SCR_OK);
+    assert_int_equal(scr_autopilot_get(h, &got, NULL), SCR_OK);
     assert_true(got.uptime == 0 && got.cost.value == 0 && got.flush.value == 0);
     scr_hash_delete(h);
 }
 
 /* --- failures --- */
 
-static void which_runs_have_failed(void **state)
+/* A run that computes is written every 600 s and some; 625.5 s are silence. */
+static void which_runs_are_over_and_have_failed(void **state)
 {
     (void)state;
     static const struct {
         struct scr_open_run run;
-        const char *now;
-        int failed;
+        struct scr_observer me;
+        int stays, failed;
     } rows[] = {
-        { { NULL, 0, 0 }, "17", 0 },
-        { { "17", 1000, 0 }, "17", 1 }, /* its allocation is still there */
-        { { "17", 100000, 100100 }, "17", 1 },
-        { { "17", 100000, 0 }, "18", 1 }, /* nobody knows when it was to end */
-        { { "17", 100000, 100100 }, "18", 0 },
-        { { "17", 99500, 100100 }, "18", 0 },
-        { { "17", 50000, 100100 }, "18", 1 },
+        /* its allocation is still there */
+        { { "17", 1000, 0 }, { "17", 1, 1000, 1000 }, 0, 1 },
+        { { "17", 100000, 100100 }, { "17", 1, 100050, 100050 }, 0, 1 },
+        /* the run itself */
+        { { "17", 1000, 0 }, { "17", 0, 1000, 9000 }, 1, 0 },
+        /* another job, which may compute */
+        { { "17", 100000, 0 }, { "18", 1, 100600, 100600 }, 1, 0 },
+        { { "17", 100000, 200000 }, { "18", 1, 100600, 100600 }, 1, 0 },
+        /* or does not any more: nobody knows when it was to end, or long before */
+        { { "17", 100000, 0 }, { "18", 1, 100700, 100700 }, 0, 1 },
+        { { "17", 50000, 100100 }, { "18", 1, 100200, 100200 }, 0, 1 },
+        { { "17", 50000, 100100 }, { "18", 1, 60000, 60000 }, 0, 1 },
+        /* it has ended with its allocation */
+        { { "17", 100000, 100100 }, { "18", 1, 100101, 100101 }, 0, 0 },
+        { { "17", 99500, 100100 }, { "18", 1, 200000, 200000 }, 0, 0 },
+        /* found silent later, by one that began after it was seen, and by another */
+        { { "17", 100000, 0 }, { "18", 0, 100001, 100700 }, 0, 1 },
+        { { "17", 100000, 0 }, { "18", 0, 99999, 100700 }, 1, 0 },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (scr_open_run_has_failed(&rows[i].run, &some, rows[i].now) != rows[i].failed)
-            fail_msg("row %zu", i);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        scr_hash *h = scr_hash_new();
+        const struct scr_open_run other = { "19", INT64_MAX, 0 };
+        assert_int_equal(scr_autopilot_enter(h, &rows[i].run), SCR_OK);
+        assert_int_equal(scr_autopilot_enter(h, &other), SCR_OK);
+        if (scr_autopilot_settle(h, &some, &rows[i].me) != rows[i].failed)
+            fail_msg("row %zu has failed or not", i);
+        if ((scr_hash_getf(h, "RUN JOB 17") != NULL) != rows[i].stays)
+            fail_msg("row %zu is over or not", i);
+        assert_non_null(scr_hash_getf(h, "RUN JOB 19"));
+        scr_hash_delete(h);
+    }
+    assert_int_equal(scr_autopilot_settle(NULL, &some, &rows[0].me), 0);
 }
 
 static void averages_follow(void **state)
@@ -396,9 +433,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_and_unknown_keys),
+        cmocka_unit_test(each_job_has_a_run),
         cmocka_unit_test(a_run_is_closed_once),
         cmocka_unit_test(numbers_that_are_none_are_written_as_0),
-        cmocka_unit_test(which_runs_have_failed),
+        cmocka_unit_test(which_runs_are_over_and_have_failed),
         cmocka_unit_test(averages_follow),
         cmocka_unit_test(before_anything_is_known),
         cmocka_unit_test(failures_shorten_the_interval),
