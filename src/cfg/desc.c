@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hostlist.h"
 #include "cfg/grammar.h"
 
 /* --- schemes --- */
@@ -62,18 +63,42 @@ void scr_descs_fini(struct scr_descs *d)
     memset(d, 0, sizeof *d);
 }
 
-const char *scr_descs_group_value(const struct scr_descs *d, const char *group,
-                                  const char *host)
+static int list_has(const char *list, const char *host, int *has, struct scr_err *err)
 {
-    if (strcasecmp(group, "NODE") == 0)
-        return host;
-    if (strcasecmp(group, "WORLD") == 0)
-        return "WORLD";
+    struct scr_hostlist hosts = SCR_HOSTLIST_INIT;
+    int rc = scr_hostlist_expand(list, &hosts, err);
+    *has = rc == SCR_OK && scr_hostlist_contains(&hosts, host);
+    scr_hostlist_free(&hosts);
+    return rc;
+}
+
+/* name: of the group, in upper case. */
+static int value_of_lines(const struct scr_descs *d, const char *name, const char *host,
+                          const char **value, struct scr_err *err)
+{
+    for (SCR_HASH_EACH(hosts, d->groups)) {
+        const char *text = scr_hash_get_val(scr_hash_elem_hash(hosts), name);
+        int has = 0;
+        if (text != NULL)
+            TRY(list_has(scr_hash_elem_key(hosts), host, &has, err));
+        if (has)
+            *value = text;
+    }
+    return SCR_OK;
+}
+
+int scr_descs_group_value(const struct scr_descs *d, const char *group,
+                          const char *host, const char **value, struct scr_err *err)
+{
+    int is_node = strcasecmp(group, "NODE") == 0;
+    int is_world = strcasecmp(group, "WORLD") == 0;
+    *value = is_node ? host : is_world ? "WORLD" : NULL;
+    if (*value != NULL)
+        return SCR_OK;
     char *name = scr_conf_upper(group, strlen(group));
-    const char *value =
-        name ? scr_hash_get_val(scr_hash_get(d->groups, host), name) : NULL;
+    int rc = name ? value_of_lines(d, name, host, value, err) : scr_no_memory(err);
     free(name);
-    return value;
+    return rc;
 }
 
 static const struct scr_reddesc *output_desc(const struct scr_descs *d)

@@ -53,7 +53,7 @@ struct scr_descs {
     struct scr_reddesc *red;
     int nreds;
     int cntl_store;   /* store of the control directory */
-    scr_hash *groups; /* host -> group name -> value, from GROUPS lines */
+    scr_hash *groups; /* host list -> group name -> value, from GROUPS lines */
 };
 
 /* Builds and checks all; a group, store or type that does not exist, no INTERVAL=1,
@@ -62,10 +62,10 @@ int scr_descs_build(const struct scr_cfg *cfg, const struct scr_params *prm,
                     struct scr_descs *out, struct scr_err *err);
 void scr_descs_fini(struct scr_descs *d);
 
-/* The value of group for host: NODE -> host, WORLD -> "WORLD", else from GROUPS lines;
- * NULL if a user group has no line for the host. Borrowed. */
-const char *scr_descs_group_value(const struct scr_descs *d, const char *group,
-                                  const char *host);
+/* *value of group for host: NODE -> host, WORLD -> "WORLD", else that of the last
+ * GROUPS line with both; NULL if there is none. Borrowed. SCR_OK or SCR_E_NOMEM. */
+int scr_descs_group_value(const struct scr_descs *d, const char *group,
+                          const char *host, const char **value, struct scr_err *err);
 
 /* The descriptor for a dataset: largest INTERVAL that divides ckpt_id among enabled
  * ones; is_output picks the OUTPUT=1 descriptor if there is one; a pure output (ckpt_id

@@ -6,9 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hostlist.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cfg/grammar.h"
+#include "cfg/source.h"
 #include "cfg/spec.h"
 
 /* --- what all parts of the building need --- */
@@ -94,22 +96,53 @@ static int get_int(const struct builder *b, const struct line *line, const char 
 static int group_exists(const struct scr_descs *d, const char *name)
 {
     int exists = strcmp(name, "NODE") == 0 || strcmp(name, "WORLD") == 0;
-    for (SCR_HASH_EACH(host, d->groups))
-        exists = exists || scr_hash_get(scr_hash_elem_hash(host), name) != NULL;
+    for (SCR_HASH_EACH(hosts, d->groups))
+        exists = exists || scr_hash_get(scr_hash_elem_hash(hosts), name) != NULL;
     return exists;
 }
 
-static int add_host(const struct builder *b, const struct line *line)
+static int check_hosts(const struct builder *b, const struct line *line)
 {
-    scr_hash *host = scr_hash_set(b->out->groups, line->value, NULL);
-    if (host == NULL)
+    struct scr_hostlist hosts = SCR_HOSTLIST_INIT;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_hostlist_expand(line->value, &hosts, &why);
+    scr_hostlist_free(&hosts);
+    if (rc == SCR_OK)
+        return SCR_OK;
+    return scr_fail(b->err, rc == SCR_E_ARG ? SCR_E_CONFIG : rc, 0, "GROUPS (%s): %s",
+                    line->origin, why.text);
+}
+
+/* Appended, even if an earlier line has the same list: the last line of a host counts.
+ */
+static int add_hosts(const struct builder *b, const struct line *line)
+{
+    TRY(check_hosts(b, line));
+    (void)scr_hash_unset(b->out->groups, line->value);
+    scr_hash *hosts = scr_hash_set(b->out->groups, line->value, NULL);
+    if (hosts == NULL)
         return scr_no_memory(b->err);
     for (SCR_HASH_EACH(e, scr_cfg_line_children(line->hash))) {
         const char *child = scr_hash_elem_key(e);
         const char *value = scr_cfg_line_get(line->hash, child, NULL);
-        if (scr_hash_set_val(host, child, value) == NULL)
+        if (scr_hash_set_val(hosts, child, value) == NULL)
             return scr_no_memory(b->err);
     }
+    return SCR_OK;
+}
+
+/* Those of the first source in order of precedence come last. The lists stay short: a
+ * rank looks for one host, and there may be 10^5. */
+static int add_groups(const struct builder *b)
+{
+    b->out->groups = scr_hash_new();
+    if (b->out->groups == NULL)
+        return scr_no_memory(b->err);
+    for (int s = SCR_CFG_NSOURCES - 1; s >= 0; s--)
+        for (SCR_HASH_EACH(e, scr_source_lines(b->cfg->source[s], "GROUPS"))) {
+            struct line line = line_of("GROUPS", e);
+            TRY(add_hosts(b, &line));
+        }
     return SCR_OK;
 }
 
@@ -488,8 +521,7 @@ int scr_descs_build(const struct scr_cfg *cfg, const struct scr_params *prm,
     struct builder b = { cfg, prm, out, err };
     int cache_store = 0;
     memset(out, 0, sizeof *out);
-    out->groups = scr_hash_new();
-    int rc = out->groups ? each_line(&b, "GROUPS", add_host) : scr_no_memory(err);
+    int rc = add_groups(&b);
     if (rc == SCR_OK)
         rc = build_stores(&b, &cache_store);
     if (rc == SCR_OK && strcasecmp(prm->copy_type, "FILE") == 0)

@@ -202,16 +202,26 @@ struct making {
     struct scr_cut cut;
     struct scr_comm group; /* of ranks with the same value, unless that is the node */
     const char *value;
+    int is_ungrouped; /* the node has no GROUPS line with the group */
+    int ungrouped;    /* the lowest rank on such a node; world.size: there is none */
 };
+
+/* A node without a GROUPS line counts as a group by itself. */
+static int find_value(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                      struct making *m, struct scr_err *err)
+{
+    TRY(scr_descs_group_value(&ctx->descs, red->group, ctx->node_name, &m->value, err));
+    m->is_ungrouped = m->value == NULL;
+    m->ungrouped = m->is_ungrouped ? ctx->world.rank : ctx->world.size;
+    if (m->is_ungrouped)
+        m->value = ctx->node_name;
+    return SCR_OK;
+}
 
 /* Sets that are not cut by nodes. The code is each rank's own. */
 static int make_others_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                            struct making *m, int rc, struct scr_err *err)
 {
-    if (rc == SCR_OK && m->value == NULL)
-        rc = scr_fail(err, SCR_E_CONFIG, 0,
-                      "%s: group %s has no GROUPS line for host %s", red->origin,
-                      red->group, ctx->node_name);
     m->cut.group = &m->group;
     rc = scr_comm_split_str_all(&ctx->world, rc, m->value, &m->group, err);
     return rc == SCR_OK ? scr_set_make_all(&ctx->world, &m->cut, rc,
@@ -231,7 +241,8 @@ static int make_sets_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
             continue;
         m->cut = *nodes;
         m->cut.set_size = red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size;
-        m->value = scr_descs_group_value(&ctx->descs, red->group, ctx->node_name);
+        if (rc == SCR_OK)
+            rc = find_value(ctx, red, m, err);
         rc = is_node_group(red)
                  ? scr_set_cut_all(&ctx->world, &m->cut, rc, &ctx->cache.sets[i], err)
                  : make_others_all(ctx, red, m, rc, err);
@@ -249,23 +260,26 @@ static int losses_of(const struct scr_reddesc *red, int members)
 }
 
 /* Facts about the sets of all ranks, in the reduction that agrees on rc.
- * least: room for three numbers a descriptor, and one. */
+ * least: room for four numbers a descriptor, and one. */
 static int know_sets_all(struct scr_ctx *ctx, struct making *of, int64_t *least, int rc,
                          struct scr_err *err)
 {
     int n = ctx->descs.nreds;
     int64_t *losses = least + 1, *members = losses + n, *alone = members + n;
+    int64_t *ungrouped = alone + n;
     for (int i = 0; i < n; i++)
         if (ctx->descs.red[i].enabled && rc == SCR_OK) {
             losses[i] = losses_of(&ctx->descs.red[i], ctx->cache.sets[i].n);
             members[i] = of[i].cut.least;
             alone[i] = -of[i].cut.has_alone;
+            ungrouped[i] = of[i].ungrouped;
         }
-    rc = scr_agree_mins_all(&ctx->world, rc, least, 3 * n + 1, err);
+    rc = scr_agree_mins_all(&ctx->world, rc, least, 4 * n + 1, err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         ctx->cache.losses[i] = losses[i];
         of[i].cut.least = (int)members[i];
         of[i].cut.has_alone = alone[i] != 0;
+        of[i].ungrouped = (int)ungrouped[i];
     }
     return rc;
 }
@@ -283,6 +297,9 @@ static int cut_world_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
     rc = know_sets_all(ctx, of, least, rc, err);
     for (int i = 0; i < ctx->descs.nreds; i++) {
         const struct scr_reddesc *red = &ctx->descs.red[i];
+        if (rc == SCR_OK && red->enabled)
+            rc = scr_weaken_ungrouped_all(ctx, red, of[i].ungrouped, of[i].is_ungrouped,
+                                          err);
         if (rc == SCR_OK && red->enabled)
             rc = scr_weaken_report_all(ctx, red, &ctx->cache.sets[i], &of[i].cut,
                                        of[i].value, err);
@@ -303,7 +320,7 @@ int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err)
     ctx->place.prefix = ctx->prefix_name;
     int rc = find_node_all(ctx, err);
     struct making *of = scr_calloc(n, sizeof *of);
-    int64_t *least = scr_calloc(3 * n + 1, sizeof *least);
+    int64_t *least = scr_calloc(4 * n + 1, sizeof *least);
     ctx->cache.sets = scr_calloc(n, sizeof *ctx->cache.sets);
     ctx->cache.losses = scr_calloc(n, sizeof *ctx->cache.losses);
     if (rc == SCR_OK && !(of && least && ctx->cache.sets && ctx->cache.losses))

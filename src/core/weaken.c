@@ -148,3 +148,27 @@ int scr_weaken_report_all(const struct scr_ctx *ctx, const struct scr_reddesc *r
     report_fewer_all(&w);
     return report_alone_all(&w, value, err);
 }
+
+/* --- nodes without a group --- */
+
+int scr_weaken_ungrouped_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                             int first, int is_mine, struct scr_err *err)
+{
+    const struct scr_comm *world = &ctx->world;
+    if (first == world->size || red->scheme == SCR_SCHEME_SINGLE ||
+        !is_first_of_group(ctx, red))
+        return SCR_OK;
+    char *host = world->rank == first ? scr_strdup(ctx->node_name) : NULL;
+    uint64_t hosts = scr_sum_all(world, is_mine && ctx->node.rank == 0);
+    int rc;
+    TRY_OUT(scr_agree_all(world, scr_bcast_str_all(world, first, &host, err), err));
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "%s: group %s has no GROUPS line for host %s (%llu of %d hosts have none): "
+            "each counts as a group by itself, and if several fail together, "
+            "checkpoints in cache may be lost",
+            red->origin, red->group, host ? host : "?", (unsigned long long)hosts,
+            ctx->nodes);
+out:
+    free(host);
+    return rc;
+}

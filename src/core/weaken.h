@@ -14,4 +14,10 @@ int scr_weaken_report_all(const struct scr_ctx *ctx, const struct scr_reddesc *r
                           const struct scr_set *set, const struct scr_cut *cut,
                           const char *value, struct scr_err *err);
 
+/* Warns of nodes without a GROUPS line of the group of red, once for each group. first:
+ * the lowest rank on such a node, world.size: there is none; is_mine: this rank's node
+ * has none. Collective over world; agreed. */
+int scr_weaken_ungrouped_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                             int first, int is_mine, struct scr_err *err);
+
 #endif

@@ -141,6 +141,13 @@ static const struct limit limits[] = {
       "CKPT=0 TYPE=XOR\nCKPT=1 INTERVAL=2 GROUP=POWER\n",
       1, "all ranks are in one POWER group" },
     { 6, "n1", FILE_TYPE "CKPT=0 TYPE=SINGLE\nCKPT=1 ENABLED=0 TYPE=RS\n", 0, "" },
+    /* Hosts without a line of a group. */
+    { 6, "n[1-6]",
+      "GROUPS=n[1-2] POWER=a\nGROUPS=n4 RACK=a\nGROUPS=n[3,6] POWER=b\n" FILE_TYPE
+      "CKPT=0 GROUP=POWER\nCKPT=1 INTERVAL=2 GROUP=POWER TYPE=PARTNER\n",
+      1, ".scrconf:5: group POWER has no GROUPS line for host n4 (2 of 6 hosts" },
+    { 6, "n[1-3]", "GROUPS=n1 POWER=a\n" FILE_TYPE "CKPT=0 GROUP=POWER TYPE=SINGLE\n",
+      0, "" },
 };
 
 /* The reduced scheme works. */
@@ -228,21 +235,17 @@ MPI_CASE(what_no_set_can_have_is_refused_with_its_line)
     check_refused(t, FILE_TYPE "CKPT=0 SET_SIZE=-1\n", "SET_SIZE=-1 (");
     check_refused(t, FILE_TYPE "CKPT=0 SET_SIZE=2147483648\n", "SET_SIZE=2147483648 (");
     check_refused(t, "SCR_SET_SIZE=0\n", "SCR_SET_SIZE=0 (");
-    /* A group that not every host of the job is in. */
-    check_refused(t,
-                  "GROUPS=n1 POWER=a\nGROUPS=n2 RACK=a\nGROUPS=n3 POWER=b\n" FILE_TYPE
-                  "CKPT=0 GROUP=POWER\n",
-                  ".scrconf:5: group POWER has no GROUPS line for host n2");
+    check_refused(t, "GROUPS=n[1-3 POWER=a\n", ".scrconf:1): ");
 }
 
 /* --- groups --- */
 
 static const char power[] = "GROUPS=n1 POWER=psu1 SWITCH=0\n"
                             "GROUPS=n2 POWER=psu1 SWITCH=1\n"
-                            "GROUPS=n3 POWER=psu2 SWITCH=0\n"
-                            "GROUPS=n4 POWER=psu2 SWITCH=1\n"
-                            "GROUPS=n5 POWER=psu3 SWITCH=0\n"
-                            "GROUPS=n6 POWER=psu3 SWITCH=1\n" FILE_TYPE;
+                            "GROUPS=n[3-4] POWER=psu2\n"
+                            "GROUPS=n[3,5] SWITCH=0\n"
+                            "GROUPS=n[4,6] SWITCH=1\n"
+                            "GROUPS=n[5-6] POWER=psu3\n" FILE_TYPE;
 
 /* A checkpoint of this descriptor, these nodes lost, and one checkpoint after that. */
 static void lose(struct mpi_test *t, const char *line, const char *const *lost,

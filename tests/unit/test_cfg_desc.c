@@ -231,19 +231,59 @@ static void test_what_may_not_be_kept_bypasses_the_cache(void **state)
     finish(&t, &d);
 }
 
+static const char *value_of(const struct scr_descs *d, const char *group,
+                            const char *host)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    const char *value = "";
+    assert_int_equal(scr_descs_group_value(d, group, host, &value, &err), SCR_OK);
+    return value;
+}
+
 static void test_values_of_groups(void **state)
 {
     (void)state;
     struct test_cfg t;
     struct scr_descs d;
     assert_int_equal(build(&t, manual, &d), SCR_OK);
-    assert_string_equal(scr_descs_group_value(&d, "NODE", "host9"), "host9");
-    assert_string_equal(scr_descs_group_value(&d, "WORLD", "host9"), "WORLD");
-    assert_string_equal(scr_descs_group_value(&d, "POWER", "host2"), "psu1");
-    assert_string_equal(scr_descs_group_value(&d, "power", "host3"), "psu2");
-    assert_null(scr_descs_group_value(&d, "POWER", "host9"));
-    assert_null(scr_descs_group_value(&d, "NONE", "host1"));
+    assert_string_equal(value_of(&d, "NODE", "host9"), "host9");
+    assert_string_equal(value_of(&d, "WORLD", "host9"), "WORLD");
+    assert_string_equal(value_of(&d, "POWER", "host2"), "psu1");
+    assert_string_equal(value_of(&d, "power", "host3"), "psu2");
+    assert_null(value_of(&d, "POWER", "host9"));
+    assert_null(value_of(&d, "NONE", "host1"));
     finish(&t, &d);
+}
+
+static void test_groups_take_lists_of_hosts(void **state)
+{
+    (void)state;
+    struct test_cfg t;
+    struct scr_descs d;
+    struct scr_params prm;
+    test_cfg_file("prefix/.scrconf", "GROUPS=n[1-4],login SWITCH=A\n"
+                                     "GROUPS=n3 SWITCH=C\n"
+                                     "GROUPS=n[5-8] SWITCH=B\nGROUPS=n7 RACK=r\n");
+    test_cfg_open(&t, NULL);
+    const char *site = test_cfg_file("site.conf", "GROUPS=n[1-9] SWITCH=old POWER=p\n");
+    assert_int_equal(scr_cfg_set_system_file(t.cfg, site), SCR_OK);
+    assert_int_equal(test_cfg_load(&t), SCR_OK);
+    assert_int_equal(scr_cfg_params(t.cfg, &prm, &t.err), SCR_OK);
+    assert_int_equal(scr_descs_build(t.cfg, &prm, &d, &t.err), SCR_OK);
+    assert_string_equal(test_cfg_log(&t), "");
+    assert_string_equal(value_of(&d, "SWITCH", "n1"), "A");
+    assert_string_equal(value_of(&d, "SWITCH", "login"), "A");
+    assert_string_equal(value_of(&d, "SWITCH", "n3"), "C");
+    assert_string_equal(value_of(&d, "SWITCH", "n7"), "B");
+    assert_string_equal(value_of(&d, "RACK", "n7"), "r");
+    assert_string_equal(value_of(&d, "POWER", "n7"), "p");
+    assert_string_equal(value_of(&d, "SWITCH", "n9"), "old");
+    assert_null(value_of(&d, "SWITCH", "n10"));
+    assert_null(value_of(&d, "SWITCH", "n[1-4],login"));
+    finish(&t, &d);
+    refuse("GROUPS=n[3-1] SWITCH=A\n", ".scrconf:1): ");
+    refuse("SCR_FLUSH=1\nGROUPS=n[1-3 SWITCH=A\n", "GROUPS (");
+    refuse("GROUPS=n1,,n2 SWITCH=A\n", ".scrconf:1): ");
 }
 
 static void test_selection(void **state)
@@ -431,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_stores_in_use_are_refused_what_they_cannot_be),
         cmocka_unit_test(test_what_may_not_be_kept_bypasses_the_cache),
         cmocka_unit_test(test_values_of_groups),
+        cmocka_unit_test(test_groups_take_lists_of_hosts),
         cmocka_unit_test(test_selection),
         cmocka_unit_test(test_selection_without_output_descriptor),
         cmocka_unit_test(test_children_default_to_parameters),
