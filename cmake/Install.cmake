@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What is installed, and where: libraries, headers, program and links, the drill's solver, the
-# CMake package, scr.pc, the man pages, the HTML guide if it was built, the modulefile and examples to copy.
+# What is installed, and where: libraries, headers, program and links, the drill's solver, the CMake package, scr.pc, the
+# man pages, the HTML guide if it was built, the modulefile, examples and files for a cluster to copy.
 include(CMakePackageConfigHelpers)
 include(cmake/Commands.cmake)
 include(cmake/Man.cmake)
@@ -76,3 +76,7 @@ install(FILES ${PROJECT_BINARY_DIR}/modulefile DESTINATION ${scr_module_dir}
 
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
         COMPONENT dev PATTERN CMakeLists.txt EXCLUDE)
+
+# To copy by those who run a machine: scripts for slurmd, configurations, directories for systemd-tmpfiles.
+install(DIRECTORY packaging/slurm packaging/site packaging/tmpfiles.d DESTINATION ${CMAKE_INSTALL_DATADIR}/scr
+        COMPONENT tools USE_SOURCE_PERMISSIONS)

@@ -7,12 +7,13 @@
 #include "reach.h"
 #include "store/cache.h"
 
-enum { OPT_USER, OPT_JOBID, OPT_BASE, OPT_PREFIX };
+enum { OPT_USER, OPT_JOBID, OPT_BASE, OPT_LOCAL, OPT_PREFIX };
 
 static const struct scr_opt opts[] = {
     [OPT_USER] = { "user", 'u', "NAME", "of this user" },
     [OPT_JOBID] = { "jobid", 'j', "ID", "of this allocation" },
     [OPT_BASE] = { "base", 'b', NULL, "print only the base directory" },
+    [OPT_LOCAL] = { "local", 'l', NULL, "without directories that all nodes share" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
     { 0 },
 };
@@ -21,11 +22,14 @@ static int print_dir(struct scr_tool *t, const struct scr_args *a,
                      const struct scr_place *place, const struct scr_store *s,
                      struct scr_err *err)
 {
+    int is_local = strcmp(s->group, "NODE") == 0;
+    if (a->opt[OPT_LOCAL] != NULL && !is_local)
+        return SCR_OK;
     if (a->opt[OPT_BASE] != NULL) {
         scr_tool_print(t, "%s\n", s->path);
         return SCR_OK;
     }
-    char *dir = scr_place_dir(place, s->path, strcmp(s->group, "NODE") == 0);
+    char *dir = scr_place_dir(place, s->path, is_local);
     if (dir == NULL)
         return scr_no_memory(err);
     scr_tool_print(t, "%s\n", dir);

@@ -52,6 +52,14 @@ SCR_JOB_ID=7 run scr_list_dir control
 is 0 "$tmp/store/user1/scr.7/prefix.*"
 run scr_cntl_dir --base cache
 is 0 "$tmp/store"
+mkdir store/shared
+printf '%s\n' SCR_COPY_TYPE=FILE "STORE=$tmp/store/shared GROUP=WORLD" "CKPT=0 STORE=$tmp/store/shared TYPE=SINGLE" \
+    "CKPT=1 INTERVAL=2" >shared.conf
+SCR_CONF_FILE=shared.conf run scr_cntl_dir --base cache
+is 0 "$tmp/store/shared
+$tmp/store"
+SCR_CONF_FILE=shared.conf run scr_cntl_dir --base --local cache
+is 0 "$tmp/store"
 SCR_VNODES=n2 run scr_cntl_dir cache
 is 0 "$tmp/store/vnode.n2/user1/scr.defjobid/prefix.*"
 SCR_VNODES='n[1-2]' run scr_cntl_dir

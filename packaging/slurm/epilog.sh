@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Epilog of slurmd: removes what a finished job left in the caches of this node. In slurm.conf:
+#
+#     Epilog=/usr/share/scr/slurm/epilog.sh
+#
+# Below each node-local base of the site's configuration this is <base>/<user>/scr.<job>. Directories of other jobs,
+# of other users and of stores that all nodes share stay. The parallel file system is not touched: thousands of epilogs
+# run at once. What was only in these caches is lost then: the job saves it with scr_postrun before it ends.
+#
+# The removal runs with the rights of the user, so a symbolic link leads nowhere the user could not delete files. The
+# status is always 0: any other would drain the node.
+set -u
+PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin # slurmd sets none; add the directory of scr
+job=${SLURM_JOB_ID:-} user=${SLURM_JOB_USER:-}
+cd / || exit 0
+
+say() {
+    logger -t scr-epilog "job $job of $user: $*"
+}
+
+case $job in '' | *[!0-9]*) exit 0 ;; esac
+case $user in '' | .* | */*) exit 0 ;; esac
+uid=$(id -u "$user" 2>/dev/null) && gid=$(id -g "$user") || { say "this user is not known here"; exit 0; }
+bases=$(for kind in control cache; do env -i PATH="$PATH" scr cntl_dir --local --base "$kind"; done 2>&1) ||
+    { say "scr cntl_dir: $bases"; exit 0; }
+echo "$bases" | sort -u | while read -r base; do
+    dir=$base/$user/scr.$job
+    [ -d "$dir" ] || continue
+    left=$(setpriv --reuid "$uid" --regid "$gid" --clear-groups rm -rf --one-file-system -- "$dir" 2>&1) || say "$left"
+done
+exit 0

@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
+# packaging/slurm: prolog and epilog of slurmd, as root, for a job of another user; packaging/site: configurations that
+# are valid as they are, and with every line in use.
+. "${0%/*}/lib.sh"
+packaging=$SCR_TEST_SOURCE/packaging
+
+for conf in "$packaging"/site/*.conf; do
+    run scr_param --check "$conf"
+    is 0 "$conf: 0 errors, 0 warnings"
+    sed 's/^#\([A-Z_]*=\)/\1/' "$conf" >all.conf
+    run scr_param --check all.conf
+    is 0 "all.conf: 0 errors, 0 warnings"
+done
+[ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && id nobody >/dev/null || exit 0
+
+# The site's configuration is that of this test, and so is the system log.
+mkdir bin memory disk shared
+cat >site.conf <<END
+SCR_CNTL_BASE=$tmp/disk
+SCR_COPY_TYPE=FILE
+STORE=$tmp/memory
+STORE=$tmp/shared GROUP=WORLD
+CKPT=0 STORE=$tmp/memory
+CKPT=1 INTERVAL=2 STORE=$tmp/shared TYPE=SINGLE
+END
+real=$(command -v scr)
+printf '%s\n' '#!/bin/sh' "SCR_CONF_FILE=$tmp/site.conf exec $real \"\$@\"" >bin/scr
+printf '%s\n' '#!/bin/sh' "echo \"\$*\" >>$tmp/log" >bin/logger
+chmod +x bin/*
+chmod 755 "$tmp" memory disk shared
+slurm() {
+    run env -i PATH="$tmp/bin:$PATH" SLURM_JOB_ID="$2" SLURM_JOB_USER="$3" "$packaging/slurm/$1.sh"
+    is 0 ""
+}
+owner() {
+    stat -c '%U %a' "$1"
+}
+
+# a directory of the user, below each base of the node
+slurm prolog 17 nobody
+check "memory/nobody" "$(owner memory/nobody)" = "nobody 700"
+check "disk/nobody" "$(owner disk/nobody)" = "nobody 700"
+check "shared/nobody" ! -e shared/nobody
+slurm prolog 18 nobody
+check "nothing to report" ! -e log
+
+# only that job's leave, with the rights of the user
+for dir in memory/nobody/scr.17 memory/nobody/scr.171 disk/nobody/scr.17 disk/nobody/scr.18; do
+    setpriv --reuid nobody --clear-groups mkdir -p "$dir/prefix.0123/scr.dataset.1"
+done
+mkdir -p shared/nobody/scr.17 memory/daemon/scr.17
+slurm epilog 17 nobody
+check "left: $(echo ./*/*/scr.*)" "$(echo ./*/*/scr.*)" = \
+    "./disk/nobody/scr.18 ./memory/daemon/scr.17 ./memory/nobody/scr.171 ./shared/nobody/scr.17"
+slurm epilog 18 nobody
+slurm epilog 171 nobody
+check "empty" "$(echo memory/nobody/*)" = "memory/nobody/*"
+check "nothing to report" ! -e log
+
+# a link to what the user may not delete
+mkdir -p victim/scr.17
+rmdir memory/nobody
+ln -s ../victim memory/nobody
+slurm epilog 17 nobody
+check "victim" -d victim/scr.17
+grep -q "scr-epilog job 17 of nobody: .*victim\|scr-epilog job 17 of nobody: .*Permission denied" log || fail "no line in the log"
+
+# the name is taken by another user
+rm log
+slurm prolog 17 nobody
+check "memory/nobody" "$(owner memory/nobody)" = "nobody 700"
+grep -q "memory/nobody was of another user (0 symbolic link)" log || fail "no line in the log"
+
+# names that are none
+rm log
+mkdir -p scr.17 memory/scr.17
+for user in '' . .. ../x; do
+    slurm epilog 17 "$user"
+    slurm prolog 17 "$user"
+done
+slurm epilog '' nobody
+slurm epilog '*' nobody
+check "outside" -d scr.17 -a -d memory/scr.17
+slurm epilog 17 no-such-user
+grep -q "not known" log || fail "no line in the log"
+
+# no configuration to be read
+echo SCR_COPY_TYPE=NONE >site.conf
+slurm epilog 17 nobody
+grep -q "scr cntl_dir: .*SCR_COPY_TYPE" log || fail "no line in the log"
+exit 0
