@@ -52,6 +52,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 NodeName=n[1-{count}] NodeAddr={net}.[1-{count}] CPUs=4 RealMemory=1000
 PartitionName=all Nodes=ALL Default=YES DefaultTime=30 OverSubscribe=EXCLUSIVE
+{more}
 """
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\n"  # not used, but looked for unless it is named
 # The default way in which Slurm 22.05 fences lets some starts of Open MPI hang.
@@ -137,12 +138,14 @@ class Bed:
     """count nodes; size of each private storage; shared directories besides those of the bed; path:
     directories to look for commands first; mpi: whose programs srun starts; kill_on_bad_exit: KillOnBadExit of
     slurm.conf; notice: seconds of silence after which Slurm says by itself that a node is down: a machine that is
-    busy, or stands still for a moment, is silent too."""
+    busy, or stands still for a moment, is silent too; slurm: more lines of slurm.conf; topology: text of
+    topology.conf, if slurm names the plugin that reads it. @STATE@ in slurm is bed.state."""
 
     def __init__(self, count=5, size="256m", shared=(), path=(), mpi="openmpi", kill_on_bad_exit=1, notice=60,
-                 **environment):
+                 slurm="", topology="", **environment):
         self.names = [f"n{i}" for i in range(1, count + 1)]
         self.size, self.mpi, self.kill, self.notice = size, mpi, kill_on_bad_exit, notice
+        self.slurm, self.topology = slurm, topology
         self.nodes, self.begun = {}, []
         self.state = tempfile.mkdtemp(prefix="scr-cluster.")
         self.shared = [self.state, HERE, *shared, *path]
@@ -196,7 +199,10 @@ class Bed:
         self.directory("slurm")
         self.write("slurm/slurm.conf", SLURM_CONF.format(net=NET, count=len(self.names),
                                                        mpi=SRUN_MPI[self.mpi], kill=self.kill,
-                                                       notice=self.notice))
+                                                       notice=self.notice,
+                                                       more=self.slurm.replace("@STATE@", self.state)))
+        if self.topology:
+            self.write("slurm/topology.conf", self.topology)
         self.write("slurm/mpi.conf", MPI_CONF)
         self.write("slurm/cgroup.conf", CGROUP_CONF)
         self.write("munge.key", os.urandom(32).hex(), 0o600)

@@ -27,12 +27,12 @@ SKIPPED = 77
 
 
 @contextlib.contextmanager
-def bed(**how):
+def bed(make=Bed, **how):
     reason = why_not()
     if reason:
         print(f"skipped: {reason}")
         sys.exit(SKIPPED)
-    with Bed(shared=[BUILD], path=[BIN], mpi=MPI, **how) as it:
+    with make(shared=[BUILD], path=[BIN], mpi=MPI, **how) as it:
         try:
             yield it
         except BaseException:

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a site sets up in Slurm: the prolog makes the user's directory, the epilog removes what a job left in the caches
+of its nodes and nothing else, and scr_groups reads the switches that Slurm knows."""
+import os
+
+import scenario
+from bed import Bed, HERE, wait_for
+
+PACKAGING = os.path.join(os.path.dirname(os.path.dirname(HERE)), "packaging", "slurm")
+SLURM = """\
+Prolog=@STATE@/prolog.sh
+PrologFlags=Alloc
+Epilog=@STATE@/epilog.sh
+TopologyPlugin=topology/tree
+"""
+TOPOLOGY = """\
+SwitchName=leaf1 Nodes=n[1-2]
+SwitchName=leaf2 Nodes=n[3-4]
+SwitchName=root Switches=leaf[1-2]
+"""
+GROUPS = """\
+GROUPS=n[1-2] SWITCH=leaf1
+GROUPS=n[3-4] SWITCH=leaf2
+# 4 nodes in 2 groups
+"""
+BASE = "/tmp"  # without a configuration
+
+
+class SiteBed(Bed):
+    """Copies the scripts to where slurm.conf has them, with the commands that were built in their PATH."""
+
+    def write_files(self):
+        super().write_files()
+        for name in ("prolog.sh", "epilog.sh"):
+            with open(os.path.join(PACKAGING, name)) as f:
+                text = f.read()
+            shebang, rest = text.split("\n", 1)
+            self.write(name, f"{shebang}\nPATH={scenario.BIN}\n{rest}", 0o755)
+
+
+def of_user(bed, node):
+    return bed.run(node, "sh", "-c", f"stat -c %a {BASE}/root && ls {BASE}/root").stdout.split()
+
+
+def killed(bed):
+    """The job is killed, with checkpoints that are only in its caches."""
+    job = scenario.Solver(bed, "killed", SCR_FLUSH="0")
+    job.hold(("compute", 3))
+    run = job.sbatch(4, "srun", "-N4", "-n4", "./solver")
+    job.wait_phase("compute", 3)
+    (number,) = bed.run("head", "squeue", "-h", "-o", "%i").stdout.split()
+    for node in bed.names:
+        assert of_user(bed, node) == ["700", f"scr.{number}"], of_user(bed, node)
+        bed.run(node, "mkdir", f"{BASE}/root/scr.{number}1")
+    bed.run("head", "scancel", number)
+    run.wait()
+    for node in bed.names:
+        wait_for(f"{node} is clean", lambda: of_user(bed, node) == ["700", f"scr.{number}1"])
+    states = bed.run("head", "sinfo", "-h", "-N", "-t", "drain", "-o", "%N").stdout
+    assert states == "", f"drained: {states}"
+
+
+def switches(bed):
+    assert bed.run("head", "scr_groups", "--slurm").stdout == GROUPS
+    assert bed.run("head", "scr_groups", "--file", "/etc/slurm/topology.conf").stdout == GROUPS
+
+
+def main():
+    with scenario.bed(SiteBed, count=4, slurm=SLURM, topology=TOPOLOGY) as bed:
+        switches(bed)
+        killed(bed)
+
+
+main()
