@@ -20,6 +20,13 @@ enum {
     OPT_TO,
     OPT_BYTES,
     OPT_FILES,
+    OPT_RANKS,
+    OPT_NODES,
+    OPT_NODELIST,
+    OPT_RUN,
+    OPT_CLASS,
+    OPT_RELEASE,
+    OPT_CONFIG,
     OPT_JOBID,
     OPT_PREFIX,
     OPT_USER,
@@ -39,6 +46,13 @@ static const struct scr_opt opts[] = {
     [OPT_TO] = { "to", 'Y', "PATH", "where they were copied to" },
     [OPT_BYTES] = { "bytes", 'B', "N", "how many bytes" },
     [OPT_FILES] = { "files", 'F', "N", "how many files" },
+    [OPT_RANKS] = { "ranks", 0, "N", "processes of the run" },
+    [OPT_NODES] = { "nodes", 0, "N", "nodes of the run" },
+    [OPT_NODELIST] = { "nodelist", 0, "LIST", "nodes it is about, n[1-4]" },
+    [OPT_RUN] = { "run", 0, "N", "number of the run in its prefix directory" },
+    [OPT_CLASS] = { "class", 0, "CLASS", "of a failure: process, node or beyond" },
+    [OPT_RELEASE] = { "release", 0, "VERSION", "version of SCR in the run" },
+    [OPT_CONFIG] = { "config", 0, "TEXT", "parameters that are set" },
     [OPT_JOBID] = { "jobid", 'i', "ID", "the job (default: this one)" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
     /* Older scripts give them; the log has no such thing. */
@@ -76,6 +90,19 @@ static int take_type(struct scr_tool *t, const char *type, struct scr_event *e,
                           near ? "?)" : "");
 }
 
+static void take_texts(const struct scr_args *a, struct scr_event *e)
+{
+    e->note = a->opt[OPT_NOTE];
+    e->name = a->opt[OPT_NAME];
+    e->from = a->opt[OPT_FROM];
+    e->to = a->opt[OPT_TO];
+    e->jobid = a->opt[OPT_JOBID];
+    e->nodelist = a->opt[OPT_NODELIST];
+    e->class = a->opt[OPT_CLASS];
+    e->version = a->opt[OPT_RELEASE];
+    e->config = a->opt[OPT_CONFIG];
+}
+
 static int take_numbers(struct scr_tool *t, const struct scr_args *a,
                         struct scr_event *e, struct scr_err *err)
 {
@@ -87,6 +114,9 @@ static int take_numbers(struct scr_tool *t, const struct scr_args *a,
         { OPT_DSET, offsetof(struct scr_event, dset), 1, INT32_MAX },
         { OPT_BYTES, offsetof(struct scr_event, bytes), 0, INT64_MAX },
         { OPT_FILES, offsetof(struct scr_event, files), 0, INT64_MAX },
+        { OPT_RANKS, offsetof(struct scr_event, ranks), 1, INT32_MAX },
+        { OPT_NODES, offsetof(struct scr_event, nodes), 1, INT32_MAX },
+        { OPT_RUN, offsetof(struct scr_event, run), 1, INT64_MAX },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         TRY(scr_tool_int(t, a, rows[i].row, SCR_BETWEEN(rows[i].lo, rows[i].hi),
@@ -146,11 +176,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct scr_event e = SCR_EVENT_INIT;
     char stamp[48];
     int rc;
-    e.note = a->opt[OPT_NOTE];
-    e.name = a->opt[OPT_NAME];
-    e.from = a->opt[OPT_FROM];
-    e.to = a->opt[OPT_TO];
-    e.jobid = a->opt[OPT_JOBID];
+    take_texts(a, &e);
     if ((rc = take_type(t, a->opt[OPT_TYPE], &e, err)) != SCR_OK ||
         (rc = take_numbers(t, a, &e, err)) != SCR_OK ||
         (rc = take_times(t, a, &e, stamp, sizeof stamp, err)) != SCR_OK)

@@ -15,11 +15,7 @@ int scr_tool_logs(const struct scr_params *prm)
 int scr_tool_event(const struct scr_tool *t, const struct scr_params *prm,
                    const struct scr_event *e, struct scr_err *err)
 {
-    const struct scr_eventlog_to to = { .text = prm->log_txt_enable,
-                                        .syslog = prm->log_syslog_enable,
-                                        .prefix = prm->log_syslog_prefix,
-                                        .facility = prm->log_syslog_facility_id,
-                                        .level = prm->log_syslog_level_id };
+    const struct scr_eventlog_to to = scr_eventlog_to(prm);
     struct scr_event whole = *e;
     char *host = NULL;
     if (!scr_tool_logs(prm))

@@ -105,7 +105,7 @@ def files(root: Path, manual: dict[str, str]) -> str:
             for n, href in sorted(manual.items()) if n.endswith("(5)")]
     kinds = "".join(f"<li><code>{e}</code></li>" for e in defs.events(root))
     return ("<h1>Files and events</h1>\n<h2 id=\"sec-files\">Files</h2>\n" + table(["Page", "What it describes"], rows)
-            + "\n<h2 id=\"sec-events\">Events</h2>\n<p>What <code>SCR_LOG_ENABLE=1</code> records, "
+            + "\n<h2 id=\"sec-events\">Events</h2>\n<p>What runs and commands record, "
             f"one line of JSON each (scr_event_log(5)):</p>\n<ul>{kinds}</ul>")
 
 

@@ -16,7 +16,6 @@
 #include "api/places.h"
 #include "base/str.h"
 #include "core/ctx.h"
-#include "core/event_note.h"
 #include "core/flushctl.h"
 #include "core/foreign.h"
 #include "core/init.h"
@@ -24,6 +23,7 @@
 #include "core/off.h"
 #include "core/restart.h"
 #include "core/route.h"
+#include "core/runlog.h"
 #include "core/shared.h"
 #include "core/tenancy.h"
 
@@ -216,7 +216,7 @@ static void halt_if_due(struct scr_ctx *ctx)
 {
     if (!ctx->halt || !ctx->prm.halt_enabled)
         return;
-    SCR_EVENT(ctx, .event = "RUN_END", .note = "halt");
+    scr_run_end(ctx, "halt");
     scr_barrier_all(&ctx->world);
     end_the_run(ctx->halt_unsafe ? 1 : 0);
 }

@@ -94,7 +94,8 @@ static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *
             "flush of dataset %d failed, it stays in cache and is tried again, or the "
             "next checkpoint in its place%s: %s",
             id, lost ? ", by threads of the processes" : "", why->text);
-    SCR_EVENT(ctx, .event = "ASYNC_FLUSH_FAIL", .dset = id, .note = why->text);
+    SCR_EVENT(ctx, .event = "ASYNC_FLUSH_FAIL", .dset = id,
+              .name = scr_cache_name_of(ctx, id), .note = why->text);
 }
 
 /* Datasets that are output only leave the cache once they are flushed. */
@@ -102,7 +103,7 @@ static void let_output_go_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     if (scr_cache_kind(ctx, id) == SCR_IS_OUTPUT &&
-        scr_cache_delete_all(ctx, id, &why) != SCR_OK)
+        scr_cache_drop_all(ctx, id, "output that is flushed", &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d stays in cache: %s", id, why.text);
 }
 
@@ -138,7 +139,8 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
         note_failure_all(ctx, id, &why);
         return;
     }
-    SCR_EVENT(ctx, .event = "ASYNC_FLUSH_START", .dset = id);
+    SCR_EVENT(ctx, .event = "ASYNC_FLUSH_START", .dset = id,
+              .name = scr_cache_name_of(ctx, id));
     scr_flush_mark(ctx, id, SCR_LOC_CACHE | SCR_LOC_FLUSHING, 0);
     rc = launch_all(ctx, id, &why);
     if (rc != SCR_OK && scr_async_lose_daemon_all(ctx)) {
@@ -175,7 +177,7 @@ static int end_all(struct scr_ctx *ctx)
     struct scr_err why = SCR_ERR_INIT;
     int id = scr_flush_async_id(a);
     double since = scr_flush_async_since(a);
-    int64_t bytes = (int64_t)scr_flush_async_bytes(a);
+    uint64_t bytes = scr_flush_async_bytes(a);
     int rc = scr_flush_end_all(a, &why);
     scr_flush_mark(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
     if (rc != SCR_OK) {
@@ -184,8 +186,7 @@ static int end_all(struct scr_ctx *ctx)
             make_room_all(ctx, id);
         return rc;
     }
-    SCR_EVENT(ctx, .event = "ASYNC_FLUSH_SUCCESS", .dset = id, .bytes = bytes,
-              .secs = scr_now_mono() - since);
+    scr_flush_event(ctx, "ASYNC_FLUSH_SUCCESS", id, bytes, scr_now_mono() - since);
     if (scr_cache_kind(ctx, id) & SCR_IS_CKPT) {
         ctx->times.flush += scr_now_mono() - since;
         ctx->times.flushes++;

@@ -375,7 +375,7 @@ static int write_all(struct written *w, int valid, struct scr_err *err)
     struct scr_ctx *ctx = w->ctx;
     struct scr_output *out = &ctx->out;
     const struct scr_copy_opts o = { .width = ctx->prm.flush_width };
-    uint64_t bytes = 0, routed = out->routed.n;
+    uint64_t routed = out->routed.n;
     int rc = w->file != NULL ? scr_output_check(ctx, valid, err) : scr_no_memory(err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK) {
@@ -390,8 +390,10 @@ static int write_all(struct written *w, int valid, struct scr_err *err)
         rc = check_places_all(ctx, err);
     if (rc == SCR_OK)
         rc = in_turns_all(ctx, measure_files, w, err);
-    return rc == SCR_OK ? scr_publish_all(&out->publish, &o, w->file, w->n, &bytes, err)
-                        : rc;
+    out->files = routed;
+    return rc == SCR_OK
+               ? scr_publish_all(&out->publish, &o, w->file, w->n, &out->bytes, err)
+               : rc;
 }
 
 /* All files are written and synced, and some may have their names: the others get

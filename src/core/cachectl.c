@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "core/cachectl.h"
 #include "core/ctx.h"
+#include "core/event_note.h"
 #include "core/flushfile.h"
 #include "core/sharedstore.h"
 #include "red/member.h"
@@ -216,6 +217,18 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
+int scr_cache_drop_all(struct scr_ctx *ctx, int id, const char *why,
+                       struct scr_err *err)
+{
+    char *name = scr_strdup(scr_cache_name_of(ctx, id));
+    int rc = scr_cache_delete_all(ctx, id, err);
+    if (rc == SCR_OK)
+        SCR_EVENT(ctx, .event = "DELETE", .dset = id, .name = name, .from = "cache",
+                  .note = why);
+    free(name);
+    return rc;
+}
+
 /* In the directories of the files that this rank's map has of it, of each owner the
  * first; files on one device are found together. */
 int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -242,7 +255,7 @@ int scr_cache_purge_all(struct scr_ctx *ctx, const struct scr_ids *ids,
 {
     int rc = SCR_OK;
     for (size_t i = 0; i < ids->n && rc == SCR_OK; i++)
-        rc = scr_cache_delete_all(ctx, ids->id[i], err);
+        rc = scr_cache_drop_all(ctx, ids->id[i], "SCR_CACHE_PURGE", err);
     if (rc != SCR_OK)
         return rc;
     if (ctx->node.rank == 0)

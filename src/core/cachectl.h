@@ -22,6 +22,9 @@ void scr_cache_prune_all(struct scr_ctx *ctx, int id);
 /* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. If
  * that fails it is LOST, or, short of memory, has no state if it had none before. */
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* The same of a dataset that was complete, for the event log: why it goes. */
+int scr_cache_drop_all(struct scr_ctx *ctx, int id, const char *why,
+                       struct scr_err *err);
 /* Whether this rank can delete its part of it: all ranks must agree, so that none
  * begins if another cannot. 1 also if the check itself fails because of missing room.
  * Local. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events: rank 0 appends to <prefix>/.scr/log if SCR_LOG_ENABLE is set. */
+/* Events: rank 0 appends to <prefix>/.scr/log unless SCR_LOG_ENABLE is 0. */
 #ifndef SCR_CORE_EVENT_NOTE_H
 #define SCR_CORE_EVENT_NOTE_H
 

@@ -170,6 +170,18 @@ static int is_anothers_all(struct scr_ctx *ctx, int id)
     return scr_or_all(&ctx->world, is == SCR_ENTERED_OTHER);
 }
 
+/* Of a dataset that is read where it lies nothing was copied. */
+static void note_fetched(struct scr_ctx *ctx, int id, const char *name, double secs)
+{
+    struct scr_dataset d = { .name = name };
+    int in_place = scr_restart_is_on_prefix(&ctx->restart);
+    if (!in_place)
+        (void)scr_cache_dataset(ctx, id, &d, NULL);
+    SCR_EVENT(ctx, .event = "FETCH_SUCCESS", .dset = id, .name = name, .secs = secs,
+              .bytes = (int64_t)d.size, .files = (int64_t)d.files, .from = "prefix",
+              .to = in_place ? "prefix" : "cache");
+}
+
 /* A dataset of a different number of ranks stays in cache for those: if another dataset
  * on the prefix has its number, that one is read there. */
 int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -190,8 +202,7 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         note_in_index_all(ctx, (struct fetched){ id, 0 });
         scr_log(&ctx->log, SCR_LOG_NOTE, "fetched checkpoint %s (dataset %d) from %s",
                 name, id, ctx->prefix.path);
-        SCR_EVENT(ctx, .event = "FETCH_SUCCESS", .dset = id, .name = name,
-                  .secs = scr_now_mono() - start);
+        note_fetched(ctx, id, name, scr_now_mono() - start);
     } else {
         if (is_bad_dataset(rc))
             note_in_index_all(ctx, (struct fetched){ id, 1 });

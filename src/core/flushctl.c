@@ -40,6 +40,7 @@ int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
     const struct scr_copy_opts o = scr_flush_opts(ctx);
     int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
+    const char *name = scr_cache_name_of(ctx, id);
     uint64_t bytes = 0;
     TRY(scr_async_let_go_all(ctx, err));
     if (scr_cache_is(ctx, id, SCR_CACHE_KEPT))
@@ -48,12 +49,14 @@ int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         scr_flush_mark(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
     scr_phase_all(ctx, "flush", id);
     double start = scr_now_mono();
-    SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
+    SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id, .name = name);
     int rc = foreign ? flush_foreign_all(ctx, &o, id, &bytes, err)
                      : scr_flush_all(&at, &o, dset, ctx->cache.map, &bytes, err);
-    SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
-              .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
-              .note = rc == SCR_OK || err == NULL ? NULL : err->text);
+    if (rc == SCR_OK)
+        scr_flush_event(ctx, "FLUSH_SUCCESS", id, bytes, scr_now_mono() - start);
+    else
+        SCR_EVENT(ctx, .event = "FLUSH_FAIL", .dset = id, .name = name,
+                  .note = err != NULL ? err->text : NULL);
     if (rc == SCR_OK || !foreign)
         scr_flush_mark(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0,
                        foreign ? 0 : SCR_LOC_SYNC_FLUSHING);
@@ -111,8 +114,9 @@ static int flush_output_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     if ((kind & SCR_IS_OUTPUT) == 0)
         return SCR_OK;
     int rc = scr_flush_or_give_way_all(ctx, id, err);
-    return rc == SCR_OK && kind == SCR_IS_OUTPUT ? scr_cache_delete_all(ctx, id, err)
-                                                 : rc;
+    return rc == SCR_OK && kind == SCR_IS_OUTPUT
+               ? scr_cache_drop_all(ctx, id, "output that is flushed", err)
+               : rc;
 }
 
 void scr_flush_left_all(struct scr_ctx *ctx)
@@ -182,7 +186,8 @@ char *scr_ctx_unsaved(const struct scr_ctx *ctx)
 
 /* --- what the flush file says of datasets that are gone --- */
 
-int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_cache_let_go_all(struct scr_ctx *ctx, int id, const char *why,
+                         struct scr_err *err)
 {
     (void)scr_async_wait_all(ctx, id, NULL);
     TRY((scr_cache_kind(ctx, id) & SCR_IS_OUTPUT)
@@ -190,5 +195,5 @@ int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
             : SCR_OK);
     scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
             scr_cache_name_of(ctx, id), id);
-    return scr_cache_delete_all(ctx, id, err);
+    return scr_cache_drop_all(ctx, id, why, err);
 }

@@ -9,8 +9,9 @@
  * sentence; malloc'd, NULL: no memory. Local, for rank 0. */
 char *scr_ctx_unsaved(const struct scr_ctx *ctx);
 /* Deletes a dataset to make room: output that has not reached the prefix is flushed
- * first, and stays if that fails (invariant P7). */
-int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+ * first, and stays if that fails (invariant P7). why: for the event log. */
+int scr_cache_let_go_all(struct scr_ctx *ctx, int id, const char *why,
+                         struct scr_err *err);
 /* Also one of a different number of ranks, which stays unchanged in cache. */
 int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* A file that is damaged or gone in cache is rebuilt, and the flush tried once more. */

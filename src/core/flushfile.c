@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/ctx.h"
+#include "core/event_note.h"
 #include "core/flushfile.h"
 
 struct mark {
@@ -214,4 +215,14 @@ static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 void scr_flush_sweep(struct scr_ctx *ctx)
 {
     edit_flush_file(ctx, edit_sweep, ctx);
+}
+
+void scr_flush_event(struct scr_ctx *ctx, const char *event, int id, uint64_t bytes,
+                     double secs)
+{
+    struct scr_dataset d = { 0 };
+    (void)scr_cache_dataset(ctx, id, &d, NULL);
+    SCR_EVENT(ctx, .event = event, .dset = id, .name = d.name, .secs = secs,
+              .bytes = (int64_t)bytes, .files = (int64_t)d.files, .from = "cache",
+              .to = "prefix");
 }

@@ -28,5 +28,8 @@ void scr_flush_forget(struct scr_ctx *ctx, int id);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
  * other jobs those of long ago. On rank 0; a failure is a warning. Local. */
 void scr_flush_sweep(struct scr_ctx *ctx);
+/* Records that a flush has succeeded. */
+void scr_flush_event(struct scr_ctx *ctx, const char *event, int id, uint64_t bytes,
+                     double secs);
 
 #endif

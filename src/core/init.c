@@ -16,6 +16,7 @@
 #include "core/init.h"
 #include "core/restart.h"
 #include "core/revive.h"
+#include "core/runlog.h"
 #include "core/tenancy.h"
 #include "core/topo.h"
 #include "store/identity.h"
@@ -378,7 +379,7 @@ static int record_run(struct scr_ctx *ctx, struct scr_err *err)
     TRY(write_app_conf(ctx, err));
     TRY(scr_prefix_state_update(&ctx->env, &ctx->prefix, "nodes.scr", set_nodes,
                                 &ctx->nodes, err));
-    SCR_EVENT(ctx, .event = "RUN_START");
+    SCR_EVENT(ctx, .event = "START");
     return scr_halt_look(ctx, 1, err);
 }
 
@@ -409,9 +410,12 @@ int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
     ctx->local_who = scr_asprintf("SCR: rank %d", ctx->world.rank);
     if (ctx->local_who != NULL)
         ctx->local_log.who = ctx->local_who;
+    double start = scr_now_mono();
     int rc = start_all(ctx, err);
     ctx->state = rc == SCR_OK ? SCR_STATE_IDLE : SCR_STATE_OFF;
     ctx->times.compute_start = ctx->times.last_ckpt = scr_now_mono();
+    if (rc == SCR_OK)
+        scr_run_begin(ctx, start);
     return rc;
 }
 
@@ -431,6 +435,8 @@ static int flush_last_all(struct scr_ctx *ctx, struct scr_err *err)
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     scr_restart_close_all(ctx, "SCR_Finalize");
+    if (ctx->out.id == 0)
+        scr_compute_end(ctx, scr_now_mono());
     int rc = flush_last_all(ctx, err);
     scr_cache_spare_for(ctx, 0, 0);
     scr_async_dismiss(ctx);
@@ -440,6 +446,6 @@ int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
     int rc2 =
         scr_halt_reason_all(ctx, SCR_HALT_FINALIZED, rc == SCR_OK ? err : &second);
     ctx->state = SCR_STATE_DONE;
-    SCR_EVENT(ctx, .event = "RUN_END");
+    scr_run_end(ctx, NULL);
     return rc != SCR_OK ? rc : rc2;
 }

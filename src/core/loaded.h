@@ -32,7 +32,8 @@ struct scr_restart_file {
 
 /* The checkpoint a restart would read. */
 struct scr_restart {
-    int id; /* 0: none */
+    int id;       /* 0: none */
+    double start; /* of SCR_Start_restart, scr_now_mono() */
     char *name;
     /* of struct scr_readable: this rank's files, and others it has asked for */
     struct scr_table by_dest, by_name;
@@ -52,6 +53,11 @@ struct scr_restart {
     int nlist;
 };
 
+/* 1 if its files are read in the prefix directory, where they lie. */
+static inline int scr_restart_is_on_prefix(const struct scr_restart *r)
+{
+    return r->is_foreign || r->in_place;
+}
 /* There is none; r is as new, and empty. */
 void scr_restart_fini(struct scr_restart *r);
 /* Enters a file of this rank. SCR_OK or SCR_E_NOMEM. */

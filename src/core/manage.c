@@ -8,6 +8,7 @@
 #include "core/choose.h"
 #include "core/ctx.h"
 #include "core/edits.h"
+#include "core/event_note.h"
 #include "core/flushctl.h"
 #include "core/manage.h"
 #include "core/retain.h"
@@ -101,7 +102,8 @@ static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     while ((id = scr_cache_next(ctx, id)) > 0) {
         if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN) || is_lost_output(ctx, id))
             continue;
-        rc = scr_first(rc, scr_cache_let_go_all(ctx, id, rc == SCR_OK ? err : NULL));
+        rc = scr_first(rc, scr_cache_let_go_all(ctx, id, "newer than the one gone to",
+                                                rc == SCR_OK ? err : NULL));
     }
     return rc;
 }
@@ -260,7 +262,7 @@ static int delete_cached_all(struct scr_ctx *ctx, const char *name, int listed,
     for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;) {
         int named = is_named(ctx, id, name) || id == listed;
         if (scr_or_all(&ctx->world, named))
-            TRY(scr_cache_delete_all(ctx, id, err));
+            TRY(scr_cache_drop_all(ctx, id, "SCR_Delete", err));
     }
     return SCR_OK;
 }
@@ -275,6 +277,8 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
     TRY(delete_cached_all(ctx, name, f.clash ? 0 : f.listed, err));
     while (f.listed > 0) {
         TRY(scr_prefix_delete_all(ctx, f.listed, 1, err));
+        SCR_EVENT(ctx, .event = "DELETE", .dset = f.listed, .name = name,
+                  .from = "prefix", .note = "SCR_Delete");
         TRY(look_up_all(ctx, "SCR_Delete", name, &f, err));
     }
     /* If it was the one to restart from, another takes its place. */

@@ -145,6 +145,7 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
     };
     r.moving.whole = &r.protect.whole;
     rc = move_and_rebuild_all(ctx, &r, rc, err);
+    ctx->cache.restored = r.rep;
     ctx->pilot.rebuilt |= rc == SCR_OK && r.rep.rebuilt_ranks > 0;
     if (rc == SCR_OK && r.rep.rebuilt_ranks > 0)
         scr_log(&ctx->log, SCR_LOG_NOTE,

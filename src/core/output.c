@@ -23,6 +23,7 @@
 #include "core/restart.h"
 #include "core/retain.h"
 #include "core/room.h"
+#include "core/runlog.h"
 #include "core/shared.h"
 #include "core/sharedstore.h"
 #include "core/space.h"
@@ -240,6 +241,16 @@ static int open_output_all(struct scr_ctx *ctx, const char *name, int flags,
     return rc;
 }
 
+/* why: it has failed; NULL: it is complete. */
+static void note_end(struct scr_ctx *ctx, double now, const struct scr_err *why)
+{
+    const struct scr_output *out = &ctx->out;
+    SCR_EVENT(ctx, .event = out->is_ckpt ? "CHECKPOINT_END" : "OUTPUT_END",
+              .dset = out->id, .name = out->name, .secs = now - out->start - out->flush,
+              .bytes = why == NULL ? (int64_t)out->bytes : 0,
+              .files = (int64_t)out->files, .note = why != NULL ? why->text : NULL);
+}
+
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
                          struct scr_err *err)
 {
@@ -255,12 +266,13 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
     }
     /* From here on the id counts as used, whatever happens. */
     ctx->last_id = ctx->out.id;
-    ctx->times.compute += now - ctx->times.compute_start;
+    scr_compute_end(ctx, now);
     ctx->out.start = now;
     rc = begin_and_make_room_all(ctx, created, sum, err);
     if (rc != SCR_OK) {
+        note_end(ctx, now, err);
         abandon_all(ctx);
-        ctx->times.compute_start = scr_now_mono();
+        scr_compute_start(ctx);
         return rc;
     }
     scr_phase_all(ctx, "checkpoint", ctx->out.id);
@@ -406,9 +418,11 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, int *may_go,
                     (ctx->out.is_ckpt ? SCR_IS_CKPT : 0) |
                         (ctx->out.is_output ? SCR_IS_OUTPUT : 0),
                     ctx->out.red);
+    ctx->out.bytes = total.v[BYTES];
+    ctx->out.files = total.v[FILES];
     SCR_EVENT(ctx, .event = "ENCODE", .dset = ctx->out.id,
-              .bytes = (int64_t)total.v[BYTES], .files = (int64_t)total.v[FILES],
-              .secs = scr_now_mono() - start);
+              .bytes = (int64_t)total.v[BYTES], .secs = scr_now_mono() - start,
+              .to = scr_scheme_name(ctx->out.red->scheme));
     /* The number may have marks of a dataset that is long gone. */
     scr_flush_mark(ctx, ctx->out.id, SCR_LOC_CACHE,
                    SCR_LOC_PFS | SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
@@ -445,14 +459,15 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
     struct scr_err why = SCR_ERR_INIT;
     double since = scr_now_mono();
     int rc = scr_flush_dataset_all(ctx, out->id, &why);
+    ctx->out.flush = scr_now_mono() - since;
     if (rc == SCR_OK && out->is_ckpt) {
-        ctx->times.flush += scr_now_mono() - since;
+        ctx->times.flush += ctx->out.flush;
         ctx->times.flushes++;
     }
     ctx->flusher.owed = due ? rc != SCR_OK : ctx->flusher.owed;
     if (rc == SCR_OK && !out->is_ckpt) {
         struct scr_err left = SCR_ERR_INIT;
-        if (scr_cache_delete_all(ctx, out->id, &left) != SCR_OK)
+        if (scr_cache_drop_all(ctx, out->id, "output that is flushed", &left) != SCR_OK)
             scr_log(&ctx->log, SCR_LOG_WARN, "%s stays in cache: %s", out->name,
                     left.text);
     }
@@ -504,6 +519,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     if (is_ckpt && rc == SCR_OK) /* going back now would lose this one */
         scr_lost_output_settle_all(ctx);
     if (rc != SCR_OK) {
+        note_end(ctx, scr_now_mono(), err);
         abandon_all(ctx);
     } else {
         /* Only complete ones count: of SCR_FLUSH=n, n lie between two flushes. */
@@ -525,9 +541,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
             ctx->times.ckpt += now - ctx->out.start;
             ctx->times.last_ckpt = now;
         }
-        SCR_EVENT(ctx, .event = is_ckpt ? "CHECKPOINT_END" : "OUTPUT_END",
-                  .dset = ctx->out.id, .name = ctx->out.name,
-                  .secs = now - ctx->out.start);
+        note_end(ctx, now, NULL);
         scr_output_fini(&ctx->out);
     }
     ctx->state = SCR_STATE_IDLE;
@@ -536,7 +550,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     struct scr_err halt = SCR_ERR_INIT;
     if (rc == SCR_OK && is_ckpt && scr_halt_ckpt_all(ctx, &halt) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "halt conditions not read: %s", halt.text);
-    ctx->times.compute_start = scr_now_mono();
+    scr_compute_start(ctx);
     scr_phase_all(ctx, "compute", scr_cache_newest_ckpt(ctx, 0));
     scr_async_go(ctx);
     return rc;

@@ -46,7 +46,9 @@ struct scr_output {
     int unplaced;            /* those files stay for the next start */
     struct scr_older *older; /* those it may replace files of */
     size_t nolder;
-    double start; /* scr_now_mono() */
+    double start;          /* scr_now_mono() */
+    uint64_t bytes, files; /* of all ranks, once it is complete */
+    double flush;          /* seconds of a flush that it waited for */
 };
 
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,

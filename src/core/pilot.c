@@ -14,7 +14,7 @@
 /* --- the file --- */
 
 /* The start's findings show why the run before died. */
-static enum scr_failure class_of_failure(const struct scr_ctx *ctx)
+enum scr_failure scr_pilot_failure(const struct scr_ctx *ctx)
 {
     if (ctx->choice.fetched > 0 || ctx->restart.is_foreign)
         return SCR_FAILED_SYSTEM;
@@ -38,7 +38,7 @@ static int edit_stats(scr_hash *h, void *arg, int *changed, struct scr_err *err)
         p->stats = in_file;
     p->stats.uptime = in_file.uptime + p->unkept;
     memcpy(p->stats.failures, in_file.failures, sizeof in_file.failures);
-    p->stats.failures[class_of_failure(ctx)] += scr_autopilot_settle(h, &in_file, &me);
+    p->stats.failures[scr_pilot_failure(ctx)] += scr_autopilot_settle(h, &in_file, &me);
     int rc = scr_autopilot_set(h, &p->stats);
     if (p->is_over)
         scr_autopilot_leave(h, ctx->prm.job_id);

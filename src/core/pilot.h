@@ -32,6 +32,8 @@ struct scr_pilot {
 
 /* At a call of SCR_Need_checkpoint: 1 if a checkpoint is due. */
 int scr_pilot_is_time(struct scr_ctx *ctx);
+/* Why the run before died, if it did, by what this start has found. */
+enum scr_failure scr_pilot_failure(const struct scr_ctx *ctx);
 /* The run ends by itself, or by a request: its death after that is no failure. */
 void scr_pilot_end(struct scr_ctx *ctx);
 

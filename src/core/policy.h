@@ -9,7 +9,8 @@ struct scr_ctx;
 
 /* Time spent, for SCR_Need_checkpoint. Only rank 0's figures are used. */
 struct scr_times {
-    double compute_start; /* since when the program computes, scr_now_mono() */
+    double run_start;     /* when SCR_Init returned, scr_now_mono() */
+    double compute_start; /* since when the program computes, likewise */
     double compute, ckpt; /* seconds so far */
     double flush;         /* the same of flushes of checkpoints, */
     int flushes;          /* and how many */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/units.h"
 #include "core/asyncctl.h"
 #include "core/cachectl.h"
 #include "core/choose.h"
@@ -143,8 +144,19 @@ int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err)
             "first");
     TRY(give_name_all(ctx, "SCR_Start_restart", name, err));
     ctx->state = SCR_STATE_RESTART;
+    ctx->restart.start = scr_now_mono();
     scr_phase_all(ctx, "restart", ctx->restart.id);
     return SCR_OK;
+}
+
+/* A checkpoint of a different number of ranks is read on the prefix. */
+static void note_event(struct scr_ctx *ctx, const char *event)
+{
+    const struct scr_restart *r = &ctx->restart;
+    int on_prefix = scr_restart_is_on_prefix(r) || ctx->choice.fetched == r->id;
+    SCR_EVENT(ctx, .event = event, .dset = r->id, .name = r->name,
+              .from = on_prefix ? "prefix" : "cache",
+              .secs = scr_now_mono() - r->start);
 }
 
 /* The older one that was read is where the job continues from, also for the next
@@ -157,7 +169,7 @@ static void note_restart_all(struct scr_ctx *ctx)
     struct scr_err why = SCR_ERR_INIT;
     scr_log(&ctx->log, SCR_LOG_NOTE, "restarted from checkpoint %s (dataset %d)",
             r->name, r->id);
-    SCR_EVENT(ctx, .event = "RESTART_SUCCESS", .dset = r->id, .name = r->name);
+    note_event(ctx, "RESTART_SUCCESS");
     int keep_newer = ctx->choice.ranks.passed > r->id;
     if (scr_note_current_all(ctx, r->id, r->name, keep_newer, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "current not noted: %s", why.text);
@@ -242,7 +254,8 @@ static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
         return rc;
     }
-    int left = scr_cache_delete_all(ctx, id, rc == SCR_OK ? err : NULL);
+    int left = scr_cache_drop_all(ctx, id, "the program could not read it",
+                                  rc == SCR_OK ? err : NULL);
     if (!from_prefix && left == SCR_OK)
         read_other_copy_all(ctx, id);
     return scr_first(rc, left);
@@ -257,9 +270,8 @@ static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
         &ctx->log, SCR_LOG_WARN,
         "checkpoint %s (dataset %d) is abandoned, the application could not read it",
         ctx->restart.name, id);
-    SCR_EVENT(ctx, .event = "RESTART_FAIL", .dset = id, .name = ctx->restart.name);
-    int on_prefix = ctx->restart.is_foreign || ctx->restart.in_place;
-    if (on_prefix && copy_anew_all(ctx, id))
+    note_event(ctx, "RESTART_FAIL");
+    if (scr_restart_is_on_prefix(&ctx->restart) && copy_anew_all(ctx, id))
         return SCR_OK;
     if (ctx->restart.is_foreign || ctx->restart.id == 0)
         scr_restart_fini(&ctx->restart);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/ctx.h"
+#include "core/event_note.h"
 #include "core/flushfile.h"
 #include "core/meeting.h"
 #include "core/retain.h"
@@ -162,7 +163,11 @@ static void delete_some_all(struct scr_ctx *ctx, struct doomed *d, int rc,
     for (size_t i = d->n; rc == SCR_OK && i-- > 0;) {
         struct scr_err one = SCR_ERR_INIT;
         int id = d->ids[i];
-        if (scr_prefix_delete_all(ctx, id, d->spare, &one) == SCR_OK)
+        int gone = scr_prefix_delete_all(ctx, id, d->spare, &one) == SCR_OK;
+        if (gone)
+            SCR_EVENT(ctx, .event = "DELETE", .dset = id, .from = "prefix",
+                      .note = d->why);
+        if (gone)
             scr_log(&ctx->log, SCR_LOG_INFO, "%s: dataset %d is deleted from %s",
                     d->why, id, ctx->prefix.path);
         else

@@ -194,7 +194,7 @@ static int evict_one_all(struct scr_ctx *ctx, int id, int may_go, struct scr_err
         rc = scr_agree_all(&ctx->world, scr_cache_may_delete(ctx, id, &why), &why);
     enum stays how = rc == SCR_OK ? IS_NOT_FLUSHED : IS_NOT_DELETED;
     if (rc == SCR_OK)
-        rc = scr_cache_let_go_all(ctx, id, &why);
+        rc = scr_cache_let_go_all(ctx, id, "superseded by newer checkpoints", &why);
     if (rc == SCR_OK)
         return rc;
     struct scr_held *h = scr_cache_held(ctx, id);
@@ -223,7 +223,7 @@ static void drop_lost_all(struct scr_ctx *ctx)
     int id = 0, below = 0;
     while ((id = scr_cache_newest(ctx, SCR_CACHE_LOST, below)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
-        if (scr_cache_delete_all(ctx, id, &why) != SCR_OK)
+        if (scr_cache_drop_all(ctx, id, "not restored", &why) != SCR_OK)
             scr_log(&ctx->log, SCR_LOG_WARN,
                     "%s (dataset %d) is not deleted from cache: %s",
                     scr_cache_name_of(ctx, id), id, why.text);
@@ -269,7 +269,8 @@ static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
                 "%s (dataset %d), which was not restored, leaves the cache: the next "
                 "dataset needs its room",
                 scr_cache_name_of(ctx, id), id);
-        if (scr_cache_delete_all(ctx, id, &why) != SCR_OK)
+        if (scr_cache_drop_all(ctx, id, "not restored, its room is needed", &why) !=
+            SCR_OK)
             scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not deleted from cache: %s",
                     id, why.text);
     }

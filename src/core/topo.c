@@ -13,6 +13,7 @@
 #include "core/tenancy.h"
 #include "core/topo.h"
 #include "core/weaken.h"
+#include "par/comm/roster.h"
 #include "red/geom.h"
 #include "rm/rm.h"
 
@@ -337,6 +338,18 @@ int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err)
     free(of);
     free(least);
     return rc;
+}
+
+char *scr_topo_nodes(const struct scr_ctx *ctx, int yes, int n)
+{
+    struct scr_hostlist nodes = SCR_HOSTLIST_INIT;
+    char *text = NULL;
+    if (scr_roster_gather(&ctx->world, yes ? ctx->node_name : NULL, n, &nodes, NULL) ==
+            SCR_OK &&
+        nodes.n > 0)
+        (void)scr_hostlist_compress(&nodes, 1, &text, NULL);
+    scr_hostlist_free(&nodes);
+    return text;
 }
 
 void scr_topo_fini(struct scr_ctx *ctx)

@@ -6,6 +6,10 @@
 #include "core/ctx.h"
 
 int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err);
+/* The nodes of the n ranks that say yes, as a compressed list, malloc'd, on rank 0,
+ * which has to know n; NULL: there are none, or no memory, which is no error. Every
+ * rank calls it, none waits but rank 0. */
+char *scr_topo_nodes(const struct scr_ctx *ctx, int yes, int n);
 void scr_topo_fini(struct scr_ctx *ctx);
 
 #endif

@@ -40,6 +40,7 @@ const char *const scr_event_names[] = {
     "SCAVENGE_END",
     "NODE_FAIL",
     "FAILURE",
+    "DELETE",
     "INTERVAL",
     NULL,
 };

@@ -73,12 +73,27 @@ static int walk_fd(struct lines *l, struct scr_eventlog_reader *r, struct scr_er
                                     : give(r, l->buf + l->at, l->n - l->at, err);
 }
 
-static int walk_open(const struct scr_env *env, int fd, const char *path,
+/* To the tail of the file, which begins in the middle of a line. */
+static int seek(struct lines *l, const struct stat *st, struct scr_eventlog_reader *r,
+                struct scr_err *err)
+{
+    if (r->tail == 0 || (uint64_t)st->st_size <= r->tail)
+        return SCR_OK;
+    l->skip = r->cut = 1;
+    if (l->file.sys->lseek(l->file.fd, st->st_size - (off_t)r->tail, SEEK_SET) < 0)
+        return scr_fail(err, SCR_E_IO, errno, "read %s", l->file.path);
+    return SCR_OK;
+}
+
+static int walk_open(const struct scr_fd *file, const struct stat *st,
                      struct scr_eventlog_reader *r, struct scr_err *err)
 {
-    struct lines l = { .file = { env->sys, fd, path } };
+    struct lines l = { .file = *file };
+    int rc;
     l.buf = malloc(LINE_MAX_BYTES);
-    int rc = l.buf ? walk_fd(&l, r, err) : scr_no_memory(err);
+    TRY_OUT(l.buf ? seek(&l, st, r, err) : scr_no_memory(err));
+    TRY_OUT(walk_fd(&l, r, err));
+out:
     free(l.buf);
     return rc;
 }
@@ -102,7 +117,7 @@ int scr_eventlog_walk_file(const struct scr_env *env, const char *path,
     struct stat st;
     int rc = open_log(env, path, &fd, &st, err);
     if (rc == SCR_OK)
-        rc = walk_open(env, fd, path, r, err);
+        rc = walk_open(SCR_FD(env->sys, fd, path), &st, r, err);
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
 
@@ -121,6 +136,7 @@ static int open_if_there(const struct scr_env *env, const char *path, int *fd,
 struct pair {
     char *path[2]; /* log.1, log */
     int fd[2];
+    struct stat st[2];
 };
 
 /* The newer first: an event that moves to log.1 meanwhile is in a file that is open. A
@@ -128,14 +144,14 @@ struct pair {
  * to be opened. */
 static int open_pair(const struct scr_env *env, struct pair *f, struct scr_err *err)
 {
-    struct stat newer, older;
+    struct stat *older = &f->st[0], *newer = &f->st[1];
     do {
         TRY(scr_close(env->sys, &f->fd[0], f->path[0], err));
         TRY(scr_close(env->sys, &f->fd[1], f->path[1], err));
-        TRY(open_if_there(env, f->path[1], &f->fd[1], &newer, err));
-        TRY(open_if_there(env, f->path[0], &f->fd[0], &older, err));
-    } while (f->fd[0] >= 0 && f->fd[1] >= 0 && newer.st_dev == older.st_dev &&
-             newer.st_ino == older.st_ino);
+        TRY(open_if_there(env, f->path[1], &f->fd[1], newer, err));
+        TRY(open_if_there(env, f->path[0], &f->fd[0], older, err));
+    } while (f->fd[0] >= 0 && f->fd[1] >= 0 && newer->st_dev == older->st_dev &&
+             newer->st_ino == older->st_ino);
     return SCR_OK;
 }
 
@@ -148,7 +164,7 @@ int scr_eventlog_walk(const struct scr_env *env, const struct scr_prefix *p,
     int rc = f.path[0] && f.path[1] ? open_pair(env, &f, err) : scr_no_memory(err);
     for (int i = 0; i < 2; i++) {
         if (rc == SCR_OK && f.fd[i] >= 0)
-            rc = walk_open(env, f.fd[i], f.path[i], r, err);
+            rc = walk_open(SCR_FD(env->sys, f.fd[i], f.path[i]), &f.st[i], r, err);
         rc = scr_first(rc, scr_close(env->sys, &f.fd[i], f.path[i], err));
     }
     free(f.path[0]);

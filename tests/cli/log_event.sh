@@ -24,14 +24,14 @@ run scr_log_transfer --version
 is 0 "scr_log_transfer (SCR) $SCR_TEST_VERSION"
 
 # only where logging is on
-run scr_log_event --type RUN_START
+SCR_LOG_ENABLE=0 run scr_log_event --type RUN_START
 has_status 0
 warns 0 "nothing is recorded: logging is off (SCR_LOG_ENABLE)"
-SCR_LOG_ENABLE=1 SCR_LOG_TXT_ENABLE=0 run scr_log_event --type RUN_START
+SCR_LOG_TXT_ENABLE=0 run scr_log_event --type RUN_START
 warns 0 "nothing is recorded"
 check "nothing made" ! -e .scr
 
-export SCR_LOG_ENABLE=1 SCR_JOB_ID=job1
+export SCR_JOB_ID=job1
 run scr_log_event -T RUN_START -N 'run=1 "first"' -S 1389695166
 is 0 ""
 grep -qF '"time":"2014-01-14T10:26:06.000000+00:00"' "$log" || fail "$(cat "$log")"
@@ -54,7 +54,23 @@ logged '{"jobid":"job1","event":"RUN_START","note":"run=1 \"first\""}' \
 # the settings of the prefix that is written to
 mkdir other
 echo SCR_LOG_ENABLE=0 >other/.scrconf
-(unset SCR_LOG_ENABLE; run scr_log_event -T HALT --prefix other; warns 0 "nothing is recorded") || exit 1
+run scr_log_event -T HALT --prefix other
+warns 0 "nothing is recorded"
+# what is known of runs and failures
+rm "$log"
+run scr_log_event -T RUN_START --ranks 64 --nodes 16 --nodelist 'n[1-16]' --run 3 --release 4.0.0 --config SCR_FLUSH=0
+is 0 ""
+run scr_log_event -T FAILURE --class node --nodelist n3
+is 0 ""
+logged '{"jobid":"job1","event":"RUN_START","ranks":64,"nodes":16,"nodelist":"n[1-16]","run":3,"version":"4.0.0","config":"SCR_FLUSH=0"}' \
+    '{"jobid":"job1","event":"FAILURE","nodelist":"n3","class":"node"}'
+run scr_log_event -T RUN_START --ranks 0
+fails 2 "option --ranks"
+# a log of that size is renamed when the next event comes
+SCR_LOG_SIZE=100 run scr_log_event -T HALT
+is 0 ""
+check "older events" "$(grep -c . "$log.1")" -eq 2
+check "newer events" "$(grep -c . "$log")" -eq 1
 # many at once do not mix
 rm "$log"
 for i in 1 2 3 4 5 6 7 8; do scr_log_event -T NODE_FAIL -N "n$i: gone" & done

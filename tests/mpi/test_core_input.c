@@ -334,40 +334,6 @@ MPI_CASE(halt_file_is_honoured_at_complete_and_at_init)
     job_free(&job);
 }
 
-/* Lines of the event log that hold the text. */
-static int events_with(const struct job *job, const char *text)
-{
-    char path[800], line[4096];
-    int n = 0;
-    snprintf(path, sizeof path, "%s/.scr/log", job->prefix);
-    FILE *f = fopen(path, "r");
-    while (f && fgets(line, sizeof line, f))
-        n += strstr(line, text) != NULL;
-    if (f)
-        fclose(f);
-    return n;
-}
-
-MPI_CASE(events_are_recorded_when_asked_for)
-{
-    struct job job;
-    job_new(t, &job, t->comm.size);
-    struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_LOG_ENABLE=1", "SCR_FLUSH=1", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_kill(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_LOG_ENABLE=1", NULL);
-    job_check_restart(&job, ctx, "one", 1);
-    job_end(&job, ctx);
-    CHECK_INT(events_with(&job, "\"RUN_START\""), 2);
-    CHECK_INT(events_with(&job, "\"CHECKPOINT_START\""), 1);
-    CHECK_INT(events_with(&job, "\"CHECKPOINT_END\""), 1);
-    CHECK_INT(events_with(&job, "\"FLUSH_SUCCESS\""), 1);
-    CHECK_INT(events_with(&job, "\"RESTART_SUCCESS\""), 1);
-    CHECK_INT(events_with(&job, "\"RUN_END\""), 1);
-    job_free(&job);
-}
-
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -380,6 +346,5 @@ int main(int argc, char **argv)
                   RUN(a_damaged_filemap_costs_no_more_than_its_ranks),
                   RUN(a_different_number_of_ranks_harms_nothing),
                   RUN(two_thousand_files_a_rank), RUN(a_file_over_four_gib),
-                  RUN(events_are_recorded_when_asked_for),
                   RUN(halt_file_is_honoured_at_complete_and_at_init)));
 }

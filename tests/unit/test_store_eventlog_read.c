@@ -121,6 +121,21 @@ static void a_reader_may_stop(void **state)
     test_store_close(&s.t);
 }
 
+static void only_the_tail_may_be_wanted(void **state)
+{
+    (void)state;
+    struct seen s;
+    begin(&s);
+    put("log.1", LINE(1) "\n" LINE(2) "\n");
+    put("log", LINE(3) "\n" LINE(4) "\n" LINE(5) "\n");
+    s.reader.tail = strlen(LINE(1) "\n") * 2 + 5;
+    assert_int_equal(walk(&s), SCR_OK);
+    assert_string_equal(s.ids, "1 2 4 5");
+    assert_int_equal(s.reader.damaged, 0);
+    assert_true(s.reader.cut);
+    test_store_close(&s.t);
+}
+
 static void one_file_has_to_exist(void **state)
 {
     (void)state;
@@ -175,6 +190,7 @@ int main(void)
         cmocka_unit_test(damaged_lines_are_counted),
         cmocka_unit_test(a_line_that_is_too_long_is_one_damaged_line),
         cmocka_unit_test(a_reader_may_stop),
+        cmocka_unit_test(only_the_tail_may_be_wanted),
         cmocka_unit_test(one_file_has_to_exist),
         cmocka_unit_test(what_is_no_file_is_refused),
         cmocka_unit_test(a_call_that_fails_is_an_error),

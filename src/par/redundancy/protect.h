@@ -46,6 +46,7 @@ int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int r
 
 struct scr_restore_report {
     int rebuilt_ranks; /* world-wide: ranks with rebuilt files */
+    int mine;          /* this rank is one of them */
     int lost_files;    /* world-wide: files found absent or damaged */
     uint64_t bytes;    /* rebuilt bytes, world-wide */
     int intact;        /* every rank had everything, and map is as it was */

@@ -23,6 +23,7 @@ static void report_all(const struct scr_restoring *s, struct scr_restore_report 
     uint64_t sum[N] = { s->have[s->set.me] != SCR_HAVE_ALL, (uint64_t)s->lost_files,
                         rebuilt_bytes(s) };
     scr_sums_all(s->p->world, sum, N);
+    rep->mine = s->have[s->set.me] != SCR_HAVE_ALL;
     rep->rebuilt_ranks = (int)sum[RANKS];
     rep->lost_files = sum[FILES] > INT32_MAX ? INT32_MAX : (int)sum[FILES];
     rep->bytes = sum[BYTES];
