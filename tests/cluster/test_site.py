@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What a site sets up in Slurm: the prolog makes the user's directory, the epilog removes what a job left in the caches
-of its nodes and nothing else, and scr_groups reads the switches that Slurm knows."""
+of its nodes and nothing else, scr_groups reads the switches that Slurm knows, and the canary passes."""
 import os
 
 import scenario
@@ -66,10 +66,42 @@ def switches(bed):
     assert bed.run("head", "scr_groups", "--file", "/etc/slurm/topology.conf").stdout == GROUPS
 
 
+def canary(bed):
+    """The job to run after updates passes, and leaves nothing."""
+    where = bed.directory("pfs/canary")
+    done = bed.run("head", "sbatch", "--wait", "--quiet", f"--output={where}/out", os.path.join(PACKAGING, "canary.sh"),
+                   where, scenario.HEAT2D, check=False)
+    with open(f"{where}/out") as f:
+        said = f.read()
+    assert done.returncode == 0 and said.endswith("canary: passed\n"), said
+    assert os.listdir(where) == ["out"], os.listdir(where)
+
+
+def first_node_dies(bed):
+    """The batch script dies with it, and Slurm leaves the allocation as it is: what is in cache can be saved from
+    outside."""
+    job = scenario.Solver(bed, "first", SCR_FLUSH="0")
+    job.hold(("compute", 3))
+    run = job.sbatch(4, "scr_srun", "-N4", "-n4", "./solver")
+    newest = job.wait_phase("compute", 3)
+    number, host = bed.run("head", "squeue", "-h", "-o", "%i %B").stdout.split()
+    bed.crash(host, notify=True)
+    left = bed.run("head", "squeue", "-h", "-o", "%N").stdout.strip()
+    saved = job.start("head", "env", f"SLURM_JOB_ID={number}", f"SLURM_JOB_NODELIST={left}", "scr_postrun")
+    assert saved.wait() == 0, job.said()
+    assert f"dataset {newest} (heat2d.step.{10 * newest}): complete in" in job.said(), job.said()
+    assert bed.run("head", "squeue", "-h", "-o", "%T").stdout == "RUNNING\n"
+    bed.run("head", "scancel", number)
+    run.wait()
+    bed.revive(host)
+
+
 def main():
     with scenario.bed(SiteBed, count=4, slurm=SLURM, topology=TOPOLOGY) as bed:
         switches(bed)
+        canary(bed)
         killed(bed)
+        first_node_dies(bed)
 
 
 main()
