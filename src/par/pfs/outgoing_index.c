@@ -81,7 +81,7 @@ static int list_claimed(const struct scr_outgoing *f, const struct scr_index *in
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc;
+    int rc = SCR_OK;
     if (scr_paths_claimed(f->at.env, f->at.prefix, index, f->at.id, &ids, &n) != SCR_OK)
         TRY_OUT(scr_no_memory(err));
     for (size_t i = 0; i < n; i++)
