@@ -94,29 +94,37 @@ int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err)
 
 /* --- the calls --- */
 
-/* The name of what is offered, to those that want it, if it fits everywhere. */
-static int give_name_all(const struct scr_ctx *ctx, const char *call, char *name,
-                         struct scr_err *err)
+/* Whether the name of what is offered, if there is any, fits where it is wanted. */
+static int check_room(const struct scr_ctx *ctx, const char *call, const char *name,
+                      struct scr_err *err)
 {
-    size_t n = strlen(ctx->restart.name);
-    int rc = SCR_OK;
-    if (name != NULL && n >= ctx->room)
-        rc = scr_fail(err, SCR_E_NAME, 0,
-                      "%s: the name %.64s… has %zu characters, at most %zu fit; give "
-                      "it a buffer of SCR_MAX_FILENAME",
-                      call, ctx->restart.name, n, ctx->room - 1);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK && name != NULL)
-        memcpy(name, ctx->restart.name, n + 1);
-    return rc;
+    size_t n = ctx->restart.id > 0 ? strlen(ctx->restart.name) : 0;
+    if (name == NULL || n < ctx->room)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_NAME, 0,
+                    "%s: the name %.64s… has %zu characters, at most %zu fit; give it "
+                    "a buffer of SCR_MAX_FILENAME",
+                    call, ctx->restart.name, n, ctx->room - 1);
 }
 
+static void give_name(const struct scr_ctx *ctx, char *name)
+{
+    if (name != NULL)
+        memcpy(name, ctx->restart.name, strlen(ctx->restart.name) + 1);
+}
+
+/* Where no search is due the name is known, and is judged in the first agreement. */
 int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
                          struct scr_err *err)
 {
-    int rc =
-        flag ? SCR_OK : scr_fail(err, SCR_E_ARG, 0, "SCR_Have_restart: flag is NULL");
+    int again = ctx->choice.ask_again || ctx->choice.ranks.passed > 0, rc = SCR_OK;
+    if (flag == NULL)
+        rc = scr_fail(err, SCR_E_ARG, 0, "SCR_Have_restart: flag is NULL");
+    else if (!again)
+        rc = check_room(ctx, "SCR_Have_restart", name, err);
     rc = scr_agree_all(&ctx->world, rc, err);
+    if (flag != NULL)
+        *flag = 0;
     if (rc != SCR_OK)
         return rc;
     scr_async_poll_all(ctx);
@@ -124,14 +132,18 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
         ctx->choice.below = 0;
         rc = scr_restart_find_all(ctx, err);
         ctx->choice.ask_again = rc != SCR_OK;
+        again = 1;
     }
     if (rc == SCR_OK && ctx->choice.ranks.passed > 0 && scr_ranks_ask_all(ctx))
         ctx->choice.ask_again = (rc = find_any_ranks_all(ctx, err)) != SCR_OK;
     ctx->choice.ranks.known = 1;
     scr_ranks_tell(ctx);
-    if (rc == SCR_OK && ctx->restart.id > 0)
-        rc = give_name_all(ctx, "SCR_Have_restart", name, err);
+    if (rc == SCR_OK && again)
+        rc = scr_agree_all(&ctx->world, check_room(ctx, "SCR_Have_restart", name, err),
+                           err);
     *flag = rc == SCR_OK && ctx->restart.id > 0;
+    if (*flag)
+        give_name(ctx, name);
     return rc;
 }
 
@@ -142,7 +154,9 @@ int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err)
             err, SCR_E_STATE, 0,
             "SCR_Start_restart: there is no checkpoint, ask SCR_Have_restart "
             "first");
-    TRY(give_name_all(ctx, "SCR_Start_restart", name, err));
+    TRY(scr_agree_all(&ctx->world, check_room(ctx, "SCR_Start_restart", name, err),
+                      err));
+    give_name(ctx, name);
     ctx->state = SCR_STATE_RESTART;
     ctx->restart.start = scr_now_mono();
     scr_phase_all(ctx, "restart", ctx->restart.id);
