@@ -29,9 +29,13 @@ static int is_fewer(const struct weaken *w, int n)
     return w->set->n == n && n - 1 < w->failures;
 }
 
+/* Where no set has two members nothing is counted. */
 static void count_all(struct weaken *w)
 {
     const struct scr_comm *world = &w->ctx->world;
+    w->alone = w->ranks;
+    if (w->least > w->ranks)
+        return;
     uint64_t ranks[] = { w->set->n == 1, (uint64_t)is_fewer(w, w->least),
                          (uint64_t)is_fewer(w, w->least + 1) };
     scr_sums_all(world, ranks, 3);
