@@ -134,16 +134,17 @@ static void start_outputs_all(struct scr_ctx *ctx)
 }
 
 /* When the cache is restored, flushes that were cut short start again. */
-static void resume_flushes_all(struct scr_ctx *ctx)
+static void resume_flushes_all(struct scr_ctx *ctx, int unfinished)
 {
     struct scr_err why = SCR_ERR_INIT;
     int *ids = NULL, rc = SCR_OK;
     size_t n = 0;
     if (scr_cache_newest(ctx, SCR_CACHE_READY, 0) == 0) /* nothing to copy */
         return;
-    if (ctx->world.rank == 0)
+    if (unfinished && ctx->world.rank == 0)
         rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, NULL, &ids, &n, &why);
-    rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, &why);
+    if (unfinished)
+        rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, &why);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (scr_cache_is_ready(ctx, ids[i]))
             resume_all(ctx, ids[i]);
@@ -157,14 +158,14 @@ static void resume_flushes_all(struct scr_ctx *ctx)
 /* --- all of it --- */
 
 /* Failures are reported, and tried again later. */
-static void catch_up_all(struct scr_ctx *ctx, int marked)
+static void catch_up_all(struct scr_ctx *ctx, const struct scr_stock *s)
 {
     struct scr_err why = SCR_ERR_INIT;
     scr_flush_sweep(ctx);
-    if (marked)
+    if (s->marked)
         scr_leftovers_sweep_all(ctx);
     scr_prefix_purge_all(ctx);
-    resume_flushes_all(ctx);
+    resume_flushes_all(ctx, s->unfinished);
     if (scr_async_is_on(ctx))
         scr_flush_left_all(ctx);
     else if (scr_flush_pending_all(ctx, 0, &why) != SCR_OK)
@@ -195,7 +196,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
     if (!s.newer)
         scr_cache_sweep_above(ctx, s.ids.n > 0 ? s.ids.id[s.ids.n - 1] : 0);
     ctx->choice.lost.open = 1;
-    catch_up_all(ctx, s.marked);
+    catch_up_all(ctx, &s);
 out:
     scr_ids_fini(&s.ids);
     return rc;

@@ -10,12 +10,12 @@
 #include "par/migrate/distribute.h"
 #include "store/flushing.h"
 
-enum { STOCK_ID, STOCK_NEWER, STOCK_LOST, STOCK_MARKED, STOCK_LEAST };
+enum { STOCK_ID, STOCK_NEWER, STOCK_LOST, STOCK_MARKED, STOCK_OPEN, STOCK_LEAST };
 
 /* Data that rank 0 reads from the prefix: the largest id in use there; whether output
- * may be lost; whether there are marks of flushes. */
+ * may be lost; whether there are marks of flushes, and unfinished datasets. */
 struct listed {
-    int max, may_lose, marked;
+    int max, may_lose, marked, unfinished;
 };
 
 /* A damaged flush file lists nothing: it only repeats other records. */
@@ -35,6 +35,7 @@ static int read_listed(const struct scr_ctx *ctx, struct listed *l, struct scr_e
     l->max = rc == SCR_OK ? scr_index_max_id(&index) : 0;
     l->max = flushed > l->max ? flushed : l->max;
     l->max = n > 0 && ids[n - 1] > l->max ? ids[n - 1] : l->max;
+    l->unfinished = n > 0;
     l->marked = scr_flushing_any(&ctx->env, &ctx->prefix, ids, n);
     free(ids);
     scr_index_fini(&index);
@@ -57,20 +58,45 @@ static int say_stock(const struct scr_ctx *ctx, int64_t *least, int rc,
     least[STOCK_NEWER] = -newer;
     least[STOCK_LOST] = -l.may_lose;
     least[STOCK_MARKED] = -l.marked;
+    least[STOCK_OPEN] = -l.unfinished;
     return rc;
+}
+
+/* Those that this rank's map names. */
+static int list_own(const struct scr_ctx *ctx, struct scr_ids *mine,
+                    struct scr_err *err)
+{
+    int n = 0;
+    if (scr_filemap_list_datasets(ctx->cache.map, &n, &mine->id) != SCR_OK)
+        return scr_no_memory(err);
+    mine->n = (size_t)n;
+    return SCR_OK;
+}
+
+/* The ids that some map names, and room for the states of these. first, count: the
+ * least of them; how often a map names one. */
+static int list_all(struct scr_ctx *ctx, const struct scr_ids *mine, int64_t first,
+                    uint64_t count, struct scr_ids *ids, struct scr_err *err)
+{
+    if (count == 0)
+        return SCR_OK;
+    uint64_t most = (uint64_t)(ctx->last_id - first + 1);
+    int rc = scr_cache_reserve(ctx, (size_t)(count < most ? count : most), err);
+    return scr_list_datasets_all(&ctx->world, rc, mine, first, ids, err);
 }
 
 int scr_stock_take_all(struct scr_ctx *ctx, struct scr_stock *s, int rc,
                        struct scr_err *err)
 {
     enum { FIRST = STOCK_LEAST, BUSY, HALT };
-    int *mine = NULL, n = 0;
-    if (rc == SCR_OK && scr_filemap_list_datasets(ctx->cache.map, &n, &mine) != SCR_OK)
-        rc = scr_no_memory(err);
-    ctx->last_id = n > 0 ? mine[n - 1] : 0;
-    struct scr_vote v = { .least = { [FIRST] = n > 0 ? mine[0] : INT64_MAX,
+    struct scr_ids mine = { 0 };
+    if (rc == SCR_OK)
+        rc = list_own(ctx, &mine, err);
+    ctx->last_id = mine.n > 0 ? mine.id[mine.n - 1] : 0;
+    struct scr_vote v = { .least = { [FIRST] = mine.n > 0 ? mine.id[0] : INT64_MAX,
                                      [BUSY] = -scr_async_find_leftovers(ctx),
-                                     [HALT] = -ctx->halt } };
+                                     [HALT] = -ctx->halt },
+                          .sum = { mine.n } };
     rc = say_stock(ctx, v.least, rc, err);
     rc = scr_vote_all(&ctx->world, rc, &v, err);
     ctx->last_id = (int)-v.least[STOCK_ID];
@@ -79,12 +105,11 @@ int scr_stock_take_all(struct scr_ctx *ctx, struct scr_stock *s, int rc,
     ctx->choice.lost.may = v.least[STOCK_LOST] != 0;
     s->newer = v.least[STOCK_NEWER] != 0;
     s->marked = v.least[STOCK_MARKED] != 0;
+    s->unfinished = v.least[STOCK_OPEN] != 0;
     if (rc == SCR_OK)
-        rc = scr_list_datasets_all(&ctx->world, mine, n, v.least[FIRST], &s->ids, err);
-    free(mine);
-    return rc == SCR_OK && s->ids.n > 0
-               ? scr_agree_all(&ctx->world, scr_cache_reserve(ctx, s->ids.n, err), err)
-               : rc;
+        rc = list_all(ctx, &mine, v.least[FIRST], v.sum[0], &s->ids, err);
+    scr_ids_fini(&mine);
+    return rc;
 }
 
 /* The other one continues counting where it is; a number that is near would be taken

@@ -13,6 +13,7 @@ void scr_flee_ids_all(struct scr_ctx *ctx);
 struct scr_stock {
     int newer;          /* some node keeps filemaps of a newer version */
     int marked;         /* flushes were killed, it seems (store/flushing.h) */
+    int unfinished;     /* the prefix has datasets that are not complete */
     struct scr_ids ids; /* that some filemap names */
 };
 

@@ -37,16 +37,17 @@ int scatter_all(struct mpi_test *t, struct move_job *job, struct scr_err *err)
 int restart(struct mpi_test *t, struct move_job *job, size_t buf, int *stayed,
             struct scr_err *err)
 {
-    struct scr_ids all = { 0 };
-    int *mine = NULL, n = 0;
+    struct scr_ids all = { 0 }, mine = { 0 };
+    int n = 0;
     int rc = scatter_all(t, job, err);
-    CHECK_INT(scr_filemap_list_datasets(job->map, &n, &mine), SCR_OK);
-    int64_t first = scr_min_all(&t->comm, n > 0 ? mine[0] : INT64_MAX);
+    CHECK_INT(scr_filemap_list_datasets(job->map, &n, &mine.id), SCR_OK);
+    mine.n = (size_t)n;
+    int64_t first = scr_min_all(&t->comm, n > 0 ? mine.id[0] : INT64_MAX);
     if (rc == SCR_OK)
-        rc = scr_list_datasets_all(&t->comm, mine, n, first, &all, err);
+        rc = scr_list_datasets_all(&t->comm, rc, &mine, first, &all, err);
     for (size_t i = 0; i < all.n && rc == SCR_OK; i++)
         rc = distribute(t, job, all.id[i], buf, stayed, err);
-    free(mine);
+    scr_ids_fini(&mine);
     scr_ids_fini(&all);
     return rc;
 }

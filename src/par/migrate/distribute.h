@@ -21,11 +21,13 @@ int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *w
                              const struct scr_comm *node, struct scr_cntl *cntl,
                              scr_filemap *map, struct scr_err *err);
 
-/* The ids any rank holds, equal on all ranks, from the n of mine, ascending, that this
- * one does. first: the least of them, INT64_MAX: there is none, then nothing is
- * communicated. O(ids) memory. */
-int scr_list_datasets_all(const struct scr_comm *world, const int *mine, int n,
-                          int64_t first, struct scr_ids *all, struct scr_err *err);
+/* The ids any rank holds, equal on all ranks, from those of mine, that this one does.
+ * first: the least of them, INT64_MAX: there is none, then nothing is communicated. rc:
+ * SCR_OK, or SCR_E_NOMEM, if it is that of any rank all leave with it. O(ids) memory.
+ */
+int scr_list_datasets_all(const struct scr_comm *world, int rc,
+                          const struct scr_ids *mine, int64_t first,
+                          struct scr_ids *all, struct scr_err *err);
 
 /* SCR_E_CORRUPT, on all ranks, if the entries of this number are of two datasets (their
  * CREATED differ): runs on other nodes may have given it twice. */

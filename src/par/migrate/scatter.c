@@ -186,13 +186,13 @@ struct said {
     int64_t lost;         /* -1: out of memory */
 };
 
-static void say(struct said *s, const int *ids, int n, int64_t first)
+static void say(struct said *s, const struct scr_ids *ids, int64_t first)
 {
     *s = (struct said){ .next = INT64_MAX };
-    for (int i = n; i-- > 0;) {
-        int64_t at = ids[i] - first;
+    for (size_t i = ids->n; i-- > 0;) {
+        int64_t at = ids->id[i] - first;
         if (at >= STRETCH)
-            s->next = ids[i];
+            s->next = ids->id[i];
         else if (at >= 0)
             s->has[at] = -1;
     }
@@ -206,14 +206,15 @@ static int make_room(struct scr_ids *ids)
     return more != NULL;
 }
 
-int scr_list_datasets_all(const struct scr_comm *world, const int *mine, int n,
-                          int64_t first, struct scr_ids *all, struct scr_err *err)
+int scr_list_datasets_all(const struct scr_comm *world, int rc,
+                          const struct scr_ids *mine, int64_t first,
+                          struct scr_ids *all, struct scr_err *err)
 {
     struct said s;
     *all = (struct scr_ids){ 0 };
     while (first != INT64_MAX) {
-        say(&s, mine, n, first);
-        s.lost = make_room(all) ? 0 : -1;
+        say(&s, mine, first);
+        s.lost = rc == SCR_OK && make_room(all) ? 0 : -1;
         scr_mins_all(world, (int64_t *)&s, sizeof s / sizeof(int64_t));
         if (s.lost) {
             scr_ids_fini(all);
