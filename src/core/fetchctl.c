@@ -53,18 +53,14 @@ static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
                                      .crc = ctx->prm.crc_on_flush };
     scr_hash *dset = scr_hash_new();
     char *dset_dir = NULL;
-    uint64_t bytes = 0;
     struct scr_dataset d;
     int rc = scr_cache_reserve(ctx, 1, err);
     if (rc == SCR_OK)
         rc = scr_cache_open(ctx, id, store->path, strcmp(store->group, "NODE") == 0,
                             &dset_dir, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK) {
-        scr_phase_all(ctx, "fetch", id);
-        const struct scr_fetch_to to = { dset_dir, ctx->cache.map, &ctx->cntl };
-        rc = scr_fetch_all(&at, &o, &to, dset, &bytes, err);
-    }
+    scr_phase_all(ctx, "fetch", id);
+    const struct scr_fetch_to to = { dset_dir, ctx->cache.map, &ctx->cntl };
+    rc = scr_fetch_all(&at, &o, &to, rc, dset, err);
     if (rc == SCR_OK) {
         struct scr_protection p = { .id = id, .dset_dir = dset_dir, .dset = dset };
         rc = scr_protect_dataset_all(ctx, red, &p, SCR_OK, err);
@@ -88,10 +84,13 @@ static int is_bad_dataset(int rc)
     return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_OUTSIDE;
 }
 
-static void note_in_index_all(struct scr_ctx *ctx, struct fetched f)
+/* Rank 0 alone: no other rank depends on it. */
+static void note_in_index(struct scr_ctx *ctx, struct fetched f)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (scr_edit_index_all(ctx, edit_fetched, &f, &why) != SCR_OK)
+    if (ctx->world.rank == 0 &&
+        scr_prefix_index_update(&ctx->env, &ctx->prefix, edit_fetched, &f, &why) !=
+            SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d: the index is not updated: %s",
                 f.id, why.text);
 }
@@ -199,13 +198,13 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                  : fetch_or_make_room_all(ctx, id, &name, err);
     if (rc == SCR_OK) {
         ctx->choice.fetched = id;
-        note_in_index_all(ctx, (struct fetched){ id, 0 });
+        note_in_index(ctx, (struct fetched){ id, 0 });
         scr_log(&ctx->log, SCR_LOG_NOTE, "fetched checkpoint %s (dataset %d) from %s",
                 name, id, ctx->prefix.path);
         note_fetched(ctx, id, name, scr_now_mono() - start);
     } else {
         if (is_bad_dataset(rc))
-            note_in_index_all(ctx, (struct fetched){ id, 1 });
+            note_in_index(ctx, (struct fetched){ id, 1 });
         if (!foreign)
             clean_up_all(ctx, id, rc);
         SCR_EVENT(ctx, .event = "FETCH_FAIL", .dset = id,

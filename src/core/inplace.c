@@ -81,13 +81,12 @@ int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name, struct scr_e
     struct scr_rank2file files = { 0 };
     struct scr_dataset d = { 0 };
     struct scr_table shared = SCR_TABLE_OF(struct scr_readable);
-    uint64_t bytes = 0;
     scr_hash *dset = scr_hash_new();
     scr_restart_fini(&ctx->restart);
     scr_restart_read_there(ctx, id);
     scr_phase_all(ctx, "fetch", id);
     const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
-    int rc = scr_fetch_in_place_all(&at, &o, &files, dset, &bytes, err);
+    int rc = scr_fetch_in_place_all(&at, &o, &files, dset, err);
     if (rc == SCR_OK) {
         rc = enter_files(ctx, id, scr_rank2file_rank(&files, ctx->world.rank), &shared,
                          err);

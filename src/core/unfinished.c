@@ -222,7 +222,8 @@ static int verify_all(struct scr_ctx *ctx, int id, struct counts *c,
     struct scr_rank2file share = { 0 };
     const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
     int rc;
-    TRY_OUT(scr_rank2file_share_all(&at, &share, err));
+    TRY_OUT(scr_agree_all(&ctx->world,
+                          scr_rank2file_share_all(&at, SCR_OK, &share, err), err));
     TRY_OUT(check_all(ctx, &share, c, err));
     if (c->files == 0)
         TRY_OUT(scr_fail(err, SCR_E_MISSING, 0, "dataset %d lists no file", id));

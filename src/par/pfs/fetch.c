@@ -27,7 +27,7 @@ struct fetch {
     size_t n;
     struct scr_table names; /* those in cache */
     char *tmp;              /* name of the file being copied */
-    uint64_t bytes;         /* this rank's */
+    int announced;          /* code of the step before they are copied */
 };
 
 /* --- names in cache --- */
@@ -177,7 +177,6 @@ static int fetch_file(struct fetch *f, const struct fetched *file, struct scr_er
     scr_meta_set_number(meta, SCR_META_COMPLETE, 1);
     if (f->o->crc)
         scr_meta_set_crc32(meta, got.crc);
-    f->bytes += got.size;
 out:
     free(path);
     return rc;
@@ -186,19 +185,10 @@ out:
 static int fetch_files(void *arg, struct scr_err *err)
 {
     struct fetch *f = arg;
+    TRY(f->announced);
     for (size_t i = 0; i < f->n; i++)
         TRY(fetch_file(f, &f->file[i], err));
     return SCR_OK;
-}
-
-/* Agrees, and sums up what was copied. */
-static int count_bytes_all(const struct fetch *f, int rc, uint64_t *bytes,
-                           struct scr_err *err)
-{
-    struct scr_vote v = { .sum = { f->bytes } };
-    rc = scr_vote_all(f->at.world, rc, &v, err);
-    *bytes = rc == SCR_OK ? v.sum[0] : 0;
-    return rc;
 }
 
 static int take_turns_all(struct fetch *f, scr_turn_work work, struct scr_err *err)
@@ -224,13 +214,13 @@ static int read_summary(const struct fetch *f, scr_hash *dset, struct scr_err *e
     return SCR_OK;
 }
 
-/* The dataset hash from its summary, on all ranks. */
+/* The dataset hash from its summary, on all ranks. The code is each rank's own. */
 static int learn_dataset_all(const struct fetch *f, int rc, scr_hash *dset,
                              struct scr_err *err)
 {
     if (rc == SCR_OK && f->at.world->rank == 0)
         rc = read_summary(f, dset, err);
-    return scr_hash_share_all(f->at.world, 0, rc, dset, err);
+    return scr_hash_bcast_all(f->at.world, 0, rc, dset, err);
 }
 
 /* Agrees; a list that lost files must not pass for a dataset that has fewer. */
@@ -262,16 +252,14 @@ static int list_mine(struct fetch *f, struct scr_err *err)
 static int learn_all(struct fetch *f, int rc, scr_hash *dset, struct scr_err *err)
 {
     rc = learn_dataset_all(f, rc, dset, err);
+    rc = scr_rank2file_read_all(&f->at, rc, f->list, err);
     if (rc == SCR_OK)
-        rc = scr_rank2file_read_all(&f->at, f->list, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = list_mine(f, err);
+        rc = list_mine(f, err);
     return check_count_all(f, rc, dset, f->n, err);
 }
 
 int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
-                  const struct scr_fetch_to *to, scr_hash *dset, uint64_t *bytes,
+                  const struct scr_fetch_to *to, int rc, scr_hash *dset,
                   struct scr_err *err)
 {
     struct scr_rank2file list = { 0 };
@@ -280,12 +268,11 @@ int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *
                        .to = to,
                        .list = &list,
                        .names = SCR_TABLE_OF(struct scr_item) };
-    f.tmp = cache_path(&f, SCR_COPY_TMP);
-    *bytes = 0;
-    int rc = learn_all(&f, f.tmp ? SCR_OK : scr_no_memory(err), dset, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(at->world, announce(&f, dset, err), err);
+    if (rc == SCR_OK && (f.tmp = cache_path(&f, SCR_COPY_TMP)) == NULL)
+        rc = scr_no_memory(err);
+    rc = learn_all(&f, rc, dset, err);
     if (rc == SCR_OK) {
+        f.announced = announce(&f, dset, err);
         rc = take_turns_all(&f, fetch_files, err);
         if (rc == SCR_OK) { /* all files are there */
             int rank = at->world->rank;
@@ -293,7 +280,7 @@ int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *
             scr_filemap_set_expected_files(to->map, at->id, rank, (int)f.n);
             rc = scr_filemap_ok(to->map) ? SCR_OK : scr_no_memory(err);
         }
-        rc = count_bytes_all(&f, rc, bytes, err);
+        rc = scr_agree_all(at->world, rc, err);
     }
     scr_rank2file_fini(&list);
     scr_table_fini(&f.names);
@@ -325,21 +312,19 @@ static int verify_files(void *arg, struct scr_err *err)
         rc = is->is_packed ? scr_plain_make(f->at.env, f->at.prefix, f->at.id,
                                             f->at.world->rank, is, err)
                            : verify_there(f, is, f->o->crc, err);
-        f->bytes += is->size;
     }
     return rc;
 }
 
 int scr_fetch_in_place_all(const struct scr_prefix_dset *at,
                            const struct scr_copy_opts *o, struct scr_rank2file *files,
-                           scr_hash *dset, uint64_t *bytes, struct scr_err *err)
+                           scr_hash *dset, struct scr_err *err)
 {
     struct fetch f = { .at = *at, .o = o, .list = files };
-    *bytes = 0;
     int rc = learn_all(&f, SCR_OK, dset, err);
     if (rc == SCR_OK) {
         rc = take_turns_all(&f, verify_files, err);
-        rc = count_bytes_all(&f, rc, bytes, err);
+        rc = scr_agree_all(at->world, rc, err);
         /* Of a dataset that is not read after all nothing stays. */
         for (size_t i = 0; i < f.n && rc != SCR_OK; i++)
             if (f.file[i].is->is_packed)
@@ -366,8 +351,9 @@ int scr_fetch_look_all(const struct scr_prefix_dset *at, scr_hash *dset,
 {
     const struct fetch f = { .at = *at, .list = share };
     size_t files = 0;
-    TRY(learn_dataset_all(&f, SCR_OK, dset, err));
-    TRY(scr_rank2file_share_all(at, share, err));
-    int rc = check_share(&f, &files, err);
+    int rc = learn_dataset_all(&f, SCR_OK, dset, err);
+    rc = scr_rank2file_share_all(at, rc, share, err);
+    if (rc == SCR_OK)
+        rc = check_share(&f, &files, err);
     return check_count_all(&f, rc, dset, files, err);
 }

@@ -90,10 +90,10 @@ struct scr_fetch_to {
  * recorded. SCR_E_RANKS: written by a different number of ranks (nothing copied, and
  * the caller marks nothing as failed); SCR_E_CORRUPT, _MISSING, _IO: do not use this
  * dataset; map then names what may be in cache. *dset (an empty hash; here and below
- * NULL, for lack of memory, is SCR_E_NOMEM on all ranks) gets the dataset hash; *bytes:
- * of all ranks. */
+ * NULL, for lack of memory, is SCR_E_NOMEM on all ranks) gets the dataset hash. rc:
+ * what this rank found before; if any rank's is an error all leave with that. */
 int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
-                  const struct scr_fetch_to *to, scr_hash *dset, uint64_t *bytes,
+                  const struct scr_fetch_to *to, int rc, scr_hash *dset,
                   struct scr_err *err);
 
 /* The same without a copy, for files to be read where they lie: files (empty) gets
@@ -101,7 +101,7 @@ int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *
  * Compressed ones are unpacked, each by the rank whose file it is (par/pfs/plain.h). */
 int scr_fetch_in_place_all(const struct scr_prefix_dset *at,
                            const struct scr_copy_opts *o, struct scr_rank2file *files,
-                           scr_hash *dset, uint64_t *bytes, struct scr_err *err);
+                           scr_hash *dset, struct scr_err *err);
 
 /* A dataset of any number of ranks, to be read where it lies: *dset (an empty hash)
  * gets the dataset hash, share (empty) the files of the ranks that are this one modulo

@@ -172,14 +172,13 @@ static int read_parts_all(const struct scr_prefix_dset *at,
 
 /* Two-level trees are read by many; one part, and anything else (older writers, deeper
  * trees), by rank 0. wanted: the number of ranks the dataset must be of, 0: any. */
-static int read_all(const struct scr_prefix_dset *at, int wanted,
+static int read_all(const struct scr_prefix_dset *at, int wanted, int rc,
                     struct scr_rank2file *share, struct scr_err *err)
 {
     struct scr_rank2file_root root = { 0 };
     struct scr_rank2file whole = { 0 };
     struct scr_parcels send = { 0 }, recv = { 0 };
-    int rc = SCR_OK;
-    if (at->world->rank == 0)
+    if (rc == SCR_OK && at->world->rank == 0)
         rc = scr_rank2file_top(at->env, at->prefix, at->id, &root, &whole, err);
     struct scr_vote v = { .sum = { (uint64_t)root.ranks, root.n } };
     rc = scr_vote_all(at->world, rc, &v, err);
@@ -199,7 +198,7 @@ static int read_all(const struct scr_prefix_dset *at, int wanted,
         rc = deal(at, &whole, &send, err);
     rc = scr_parcels_exchange_all(at->world, rc, &send, &recv, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(at->world, take(&recv, share, err), err);
+        rc = take(&recv, share, err);
 out:
     scr_parcels_free(&send);
     scr_parcels_free(&recv);
@@ -208,14 +207,14 @@ out:
     return rc;
 }
 
-int scr_rank2file_read_all(const struct scr_prefix_dset *at, struct scr_rank2file *mine,
-                           struct scr_err *err)
+int scr_rank2file_read_all(const struct scr_prefix_dset *at, int rc,
+                           struct scr_rank2file *mine, struct scr_err *err)
 {
-    return read_all(at, at->world->size, mine, err);
+    return read_all(at, at->world->size, rc, mine, err);
 }
 
-int scr_rank2file_share_all(const struct scr_prefix_dset *at,
+int scr_rank2file_share_all(const struct scr_prefix_dset *at, int rc,
                             struct scr_rank2file *share, struct scr_err *err)
 {
-    return read_all(at, 0, share, err);
+    return read_all(at, 0, rc, share, err);
 }

@@ -31,13 +31,14 @@ int scr_rank2file_write_all(const struct scr_prefix_dset *at,
 /* The files of this rank, in mine (empty): mine->ranks is set, and there is an entry of
  * this rank alone, none if it has no files. Rank 0 reads the root, parts are read by as
  * many ranks as there are parts. SCR_E_RANKS, before any part is read, when written by
- * a different number of ranks; SCR_E_MISSING, _CORRUPT, _IO: unusable. Agreed. */
-int scr_rank2file_read_all(const struct scr_prefix_dset *at, struct scr_rank2file *mine,
-                           struct scr_err *err);
+ * a different number of ranks; SCR_E_MISSING, _CORRUPT, _IO: unusable. rc: as above,
+ * then nothing is read. The code is each rank's own, to be agreed on. */
+int scr_rank2file_read_all(const struct scr_prefix_dset *at, int rc,
+                           struct scr_rank2file *mine, struct scr_err *err);
 
 /* The same for a dataset of any number of ranks: share gets the entries of every rank
  * that is this one modulo the number of ranks of this run. */
-int scr_rank2file_share_all(const struct scr_prefix_dset *at,
+int scr_rank2file_share_all(const struct scr_prefix_dset *at, int rc,
                             struct scr_rank2file *share, struct scr_err *err);
 
 #endif
