@@ -100,8 +100,8 @@ JOB_CASE(a_start_that_fetches, 4)
     job_kill(job, ctx);
     job_lose_node(job, nodes);
     ctx = job_make(job, nodes, settings);
-    COSTS(29, scr_init_all(ctx, job->comm, &err));
-    COSTS(2, scr_have_restart_all(ctx, &flag, NULL, &err));
+    COSTS(24, scr_init_all(ctx, job->comm, &err));
+    COSTS(1, scr_have_restart_all(ctx, &flag, NULL, &err));
     CHECK(flag);
     job_end(job, ctx);
 }
@@ -125,27 +125,90 @@ JOB_CASE(one_that_bypasses_the_cache, 4)
 
 /* A communicator 1, what rank 0 found 2, hosts 2, virtual nodes 1, their directories 1,
  * sets 2, filemaps of the node 1, what there is 1, what to restart from 1. */
-JOB_CASE(a_start_with_nothing_in_cache, 4)
+static void start_empty(struct job *job, const char *vnodes)
 {
+    struct mpi_test *t = job->t;
     struct scr_err err = SCR_ERR_INIT;
     const char *const settings[] = { "SCR_COPY_TYPE=XOR", NULL };
-    struct scr_ctx *ctx = job_make(job, nodes, settings);
+    struct scr_ctx *ctx = job_make(job, vnodes, settings);
     COSTS(12, scr_init_all(ctx, job->comm, &err));
     job_end(job, ctx);
 }
 
-/* The ranks are where they were. Besides: ids 2, each dataset 4, flushes cut short 1,
- * the files to be read 1. */
-JOB_CASE(a_start_that_finds_all_in_cache, 4)
+JOB_CASE(a_start_with_nothing_in_cache, 4)
 {
+    start_empty(job, nodes);
+}
+
+JOB_CASE(a_start_on_one_node, 4)
+{
+    start_empty(job, "n1");
+}
+
+/* A start after a job that died with n checkpoints in cache, each in sets of all nodes.
+ * lost: nodes that have lost theirs, or NULL. */
+static void start_again(struct job *job, int n, const char *lost, const char *vnodes,
+                        int most)
+{
+    struct mpi_test *t = job->t;
     struct scr_err err = SCR_ERR_INIT;
-    const char *const settings[] = { "SCR_COPY_TYPE=XOR", NULL };
-    struct scr_ctx *ctx = job_start(job, nodes, settings[0], NULL);
-    checkpoint(job, ctx, "one", 2, 3 + ENCODE);
+    int flag = 0;
+    static const char *const names[] = { "one", "two", "three", "four", "five" };
+    const char *const settings[] = { "SCR_COPY_TYPE=XOR", "SCR_CACHE_SIZE=5", NULL };
+    struct scr_ctx *ctx = job_start(job, nodes, settings[0], settings[1], NULL);
+    for (int i = 0; i < n; i++)
+        checkpoint(job, ctx, names[i], 2, 3 + ENCODE);
     job_kill(job, ctx);
-    ctx = job_make(job, nodes, settings);
-    COSTS(20, scr_init_all(ctx, job->comm, &err));
+    if (lost != NULL)
+        job_lose_node(job, lost);
+    ctx = job_make(job, vnodes, settings);
+    COSTS(most, scr_init_all(ctx, job->comm, &err));
+    COSTS(1, scr_have_restart_all(ctx, &flag, NULL, &err));
+    CHECK(flag);
     job_end(job, ctx);
+}
+
+/* The ranks are where they were. Besides: ids 1, each dataset 4, the files to be read
+ * 1. */
+enum { FOUND = 14 };
+
+JOB_CASE(a_start_that_finds_one_in_cache, 4)
+{
+    start_again(job, 1, NULL, nodes, FOUND + 4);
+}
+
+JOB_CASE(a_start_that_finds_two_in_cache, 4)
+{
+    start_again(job, 2, NULL, nodes, FOUND + 2 * 4);
+}
+
+JOB_CASE(a_start_that_finds_five_in_cache, 4)
+{
+    start_again(job, 5, NULL, nodes, FOUND + 5 * 4);
+}
+
+enum { REBUILD = 43, MOVE = 64 };
+
+/* A node was lost, and is empty now, or another takes its place. */
+JOB_CASE(a_start_that_has_lost_a_node, 4)
+{
+    start_again(job, 1, "n2", nodes, FOUND + REBUILD);
+}
+
+JOB_CASE(a_start_that_has_a_new_node, 4)
+{
+    start_again(job, 1, "n2", "n1,n5,n3,n4", FOUND + REBUILD);
+}
+
+JOB_CASE(a_start_that_rebuilds_two, 4)
+{
+    start_again(job, 2, "n2", nodes, FOUND + 2 * REBUILD);
+}
+
+/* All are there, but elsewhere; and the filemaps are dealt out, 5. */
+JOB_CASE(a_start_that_moves_files, 4)
+{
+    start_again(job, 1, NULL, "n4,n1,n2,n3", FOUND + 5 + MOVE);
 }
 
 JOB_CASE(questions, 4)
@@ -164,9 +227,13 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(a_checkpoint_in_cache), RUN(one_that_has_to_make_room),
-                  RUN(a_checkpoint_that_is_flushed),
-                  RUN(a_checkpoint_whose_flush_begins), RUN(a_start_that_fetches),
-                  RUN(one_that_bypasses_the_cache), RUN(a_start_with_nothing_in_cache),
-                  RUN(a_start_that_finds_all_in_cache), RUN(questions)));
+        MPI_CASES(
+            RUN(a_checkpoint_in_cache), RUN(one_that_has_to_make_room),
+            RUN(a_checkpoint_that_is_flushed), RUN(a_checkpoint_whose_flush_begins),
+            RUN(a_start_that_fetches), RUN(one_that_bypasses_the_cache),
+            RUN(a_start_with_nothing_in_cache), RUN(a_start_on_one_node),
+            RUN(a_start_that_finds_one_in_cache), RUN(a_start_that_finds_two_in_cache),
+            RUN(a_start_that_finds_five_in_cache), RUN(a_start_that_has_lost_a_node),
+            RUN(a_start_that_has_a_new_node), RUN(a_start_that_rebuilds_two),
+            RUN(a_start_that_moves_files), RUN(questions)));
 }

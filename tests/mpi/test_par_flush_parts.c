@@ -113,7 +113,7 @@ MPI_CASE(long_lists_are_written_in_parts_and_come_back)
                                      NULL, &err),
              SCR_OK, &err);
     CHECK_INT(root.n, t->comm.size);
-    CHECK_RC(scr_rank2file_read_all(&at, &got, &err), SCR_OK, &err);
+    CHECK_RC(scr_rank2file_read_all(&at, SCR_OK, &got, &err), SCR_OK, &err);
     CHECK_INT(got.ranks, t->comm.size);
     CHECK_INT(got.n, 1);
     pack_list(&mine, t->comm.rank, &wrote);
@@ -158,7 +158,7 @@ MPI_CASE(short_lists_share_a_part)
     for (size_t i = 0; i + 1 < root.n; i++)
         CHECK(root.part[i] < root.part[i + 1]);
     CHECK_INT(root.part[0], 0);
-    CHECK_RC(scr_rank2file_share_all(&at, &got, &err), SCR_OK, &err);
+    CHECK_RC(scr_rank2file_share_all(&at, SCR_OK, &got, &err), SCR_OK, &err);
     CHECK_INT(got.ranks, t->comm.size);
     CHECK_INT(scr_rank2file_num_files(&got), rank % 2 == 0 ? half : 0);
     scr_rank2file_root_fini(&root);
