@@ -77,14 +77,10 @@ struct revival {
     struct scr_restore_report rep;
 };
 
-static int rebuild_all(struct scr_ctx *ctx, struct revival *r, struct scr_err *err)
+static int rebuild_all(struct revival *r, struct scr_err *err)
 {
-    int rc =
-        scr_restore_all(&r->protect, r->id, r->dset_dir, r->moving.map, &r->rep, err);
-    if (rc != SCR_OK || r->rep.intact)
-        return rc;
-    return scr_agree_all(
-        &ctx->world, scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err), err);
+    return scr_restore_all(&r->protect, r->id, r->dset_dir, r->moving.map, &r->rep,
+                           err);
 }
 
 static int release_all(struct revival *r, struct scr_err *err)
@@ -114,11 +110,11 @@ static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r, int rc,
     if (rc != SCR_OK)
         return rc;
     scr_phase_all(ctx, "rebuild", r->id);
-    rc = rebuild_all(ctx, r, err);
+    rc = rebuild_all(r, err);
     if (rc == SCR_E_FULL && r->stayed) {
         scr_err_clear(err);
         rc = release_all(r, err);
-        rc = rc == SCR_OK ? rebuild_all(ctx, r, err) : rc;
+        rc = rc == SCR_OK ? rebuild_all(r, err) : rc;
     }
     if (rc == SCR_OK && r->stayed)
         release_rest_all(ctx, r);
@@ -139,7 +135,8 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
         .protect = { .env = &ctx->env,
                      .world = &ctx->world,
                      .mpi_buf = (size_t)ctx->prm.mpi_buf_size,
-                     .crc = ctx->prm.crc_on_copy },
+                     .crc = ctx->prm.crc_on_copy,
+                     .cntl = &ctx->cntl },
         .id = id,
         .dset_dir = rivals->dset_dir,
     };

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 static int number(const scr_hash *h, const char *key, int least, int most)
 {
     int is;
@@ -62,4 +64,20 @@ size_t scr_setdesc_take(struct scr_setdesc *d, const void *bytes)
     memcpy(d, bytes, offsetof(struct scr_setdesc, world));
     memcpy(d, bytes, scr_setdesc_size(d));
     return scr_setdesc_size(d);
+}
+
+/* A number that is another for another description. */
+static uint64_t mark_of(const struct scr_setdesc *d, uint64_t chunk)
+{
+    const uint64_t first[] = { chunk, d->scheme, (uint64_t)d->failures,
+                               (uint64_t)d->n };
+    uint64_t key = scr_bytes_key(SCR_KEY_OF_NOTHING, first, sizeof first);
+    return scr_bytes_key(key, d->world, (size_t)d->n * sizeof d->world[0]);
+}
+
+/* The first has what each of the others takes away. */
+uint64_t scr_setdesc_share(const struct scr_setdesc *d, int me, uint64_t chunk)
+{
+    uint64_t mark = mark_of(d, chunk);
+    return me == 0 ? (uint64_t)(d->n - 1) * mark : 0 - mark;
 }

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "cfg/desc.h"
 #include "ec/ec.h"
+#include <stdint.h>
 
 struct scr_setdesc {
     enum scr_scheme scheme;
@@ -28,5 +29,9 @@ void scr_setdesc_get(const scr_hash *h, struct scr_setdesc *d);
 size_t scr_setdesc_size(const struct scr_setdesc *d);
 /* From such bytes, wherever they lie; how many they were. */
 size_t scr_setdesc_take(struct scr_setdesc *d, const void *bytes);
+
+/* A number of the member me: of a set that all its members describe alike (with the
+ * same chunk) these add up to nothing, of others they do at odds of one in 2^64. */
+uint64_t scr_setdesc_share(const struct scr_setdesc *d, int me, uint64_t chunk);
 
 #endif

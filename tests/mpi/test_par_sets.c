@@ -107,13 +107,22 @@ static void check_fields(struct mpi_test *t, const struct scr_set *set)
               1);
 }
 
+/* As a header has it; of a list that is too long nothing but that. */
+static struct scr_setdesc list_of(const int *members, int n)
+{
+    struct scr_setdesc d = { .scheme = SCR_SCHEME_XOR, .failures = 1, .n = n };
+    if (n > 0 && n <= SCR_EC_MAX)
+        memcpy(d.world, members, (size_t)n * sizeof *members);
+    return d;
+}
+
 /* Finds the sets again from their lists. */
 static void check_found_again(struct mpi_test *t, const struct scr_set *set)
 {
     struct scr_set again;
     struct scr_err err = SCR_ERR_INIT;
-    CHECK_RC(scr_set_restore_all(&t->comm, set->world, set->n, &again, &err), SCR_OK,
-             &err);
+    const struct scr_setdesc known = list_of(set->world, set->n);
+    CHECK_RC(scr_set_restore_all(&t->comm, &known, SCR_OK, &again, &err), SCR_OK, &err);
     CHECK_INT(again.n, set->n);
     CHECK_INT(again.me, set->me);
     CHECK_INT(again.id, set->id);
@@ -362,8 +371,29 @@ static void check_refused(struct mpi_test *t, const int *members, int n, int cod
 {
     struct scr_set set;
     struct scr_err err = SCR_ERR_INIT;
-    CHECK_RC(scr_set_restore_all(&t->comm, members, n, &set, &err), code, &err);
+    const struct scr_setdesc known = list_of(members, n);
+    CHECK_RC(scr_set_restore_all(&t->comm, &known, SCR_OK, &set, &err), code, &err);
     CHECK(set.comm.comm == MPI_COMM_NULL && set.world == NULL);
+}
+
+/* One rank alone has failed before, or remembers another scheme. */
+MPI_CASE(a_set_is_not_found_again_if_a_rank_failed_or_disagrees)
+{
+    struct scr_set set;
+    struct scr_err err = SCR_ERR_INIT;
+    int all[SCR_EC_MAX], n = t->comm.size, last = t->comm.rank == n - 1;
+    for (int i = 0; i < n; i++)
+        all[i] = i;
+    struct scr_setdesc known = list_of(all, n);
+    int rc = last ? scr_fail(&err, SCR_E_FULL, 0, "before") : SCR_OK;
+    CHECK_RC(scr_set_restore_all(&t->comm, &known, rc, &set, &err), SCR_E_FULL, &err);
+    CHECK(err.rank == n - 1 && strcmp(err.text, "before") == 0);
+    CHECK(set.comm.comm == MPI_COMM_NULL && set.world == NULL);
+    scr_err_clear(&err);
+    known.failures += last;
+    CHECK_RC(scr_set_restore_all(&t->comm, &known, SCR_OK, &set, &err),
+             n > 1 ? SCR_E_CORRUPT : SCR_OK, &err);
+    scr_set_free(&set);
 }
 
 MPI_CASE(stored_lists_that_cannot_be_are_refused_everywhere)
@@ -402,5 +432,6 @@ int main(int argc, char **argv)
                   RUN(one_group_leaves_every_rank_alone),
                   RUN(a_set_size_below_one_is_refused_everywhere),
                   RUN(what_a_rank_found_before_stops_all),
-                  RUN(stored_lists_that_cannot_be_are_refused_everywhere)));
+                  RUN(stored_lists_that_cannot_be_are_refused_everywhere),
+                  RUN(a_set_is_not_found_again_if_a_rank_failed_or_disagrees)));
 }

@@ -149,6 +149,12 @@ int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
                              const struct scr_parcels *send, struct scr_parcels *recv,
                              struct scr_err *err);
 
+/* The same, to be agreed on: the code is each rank's own. The next call over c, with
+ * this one's code, is one that no rank leaves before all have entered it. */
+int scr_parcels_trade_all(const struct scr_comm *c, int rc,
+                          const struct scr_parcels *send, struct scr_parcels *recv,
+                          struct scr_err *err);
+
 /* The bytes of every rank, one after the other by ascending rank, on all ranks, by way
  * of rank 0; all is empty before. rc: as above; if any rank's is an error all stays
  * empty. mine that is bad is SCR_E_NOMEM. Agreed. */

@@ -338,8 +338,6 @@ static int take_until_done(struct post *p, const struct scr_comm *c,
     return rc;
 }
 
-/* Also keeps a letter of the next exchange from being taken by a rank still in this
- * one. */
 static int finish_all(struct post *p, const struct scr_comm *c, int rc,
                       struct scr_err *err)
 {
@@ -347,7 +345,7 @@ static int finish_all(struct post *p, const struct scr_comm *c, int rc,
     for (size_t i = 0; i < p->n; i++)
         letter_drop(&p->letter[i]);
     free(p->letter);
-    return scr_agree_all(c, rc, err);
+    return rc;
 }
 
 /* --- of bytes --- */
@@ -426,9 +424,9 @@ static void sort_by_rank(struct scr_parcels *p)
         *place_of(p, p->of[k].rank) = k + 1;
 }
 
-int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
-                             const struct scr_parcels *send, struct scr_parcels *recv,
-                             struct scr_err *err)
+int scr_parcels_trade_all(const struct scr_comm *c, int rc,
+                          const struct scr_parcels *send, struct scr_parcels *recv,
+                          struct scr_err *err)
 {
     struct post p = { .recv = recv };
     if (rc == SCR_OK && (p.letter = scr_calloc(send->n, sizeof *p.letter)) == NULL)
@@ -446,6 +444,18 @@ int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
         scr_parcels_free(recv);
     else
         sort_by_rank(recv);
+    return rc;
+}
+
+/* The agreement also keeps a letter of the next exchange from being taken by a rank
+ * still in this one. */
+int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
+                             const struct scr_parcels *send, struct scr_parcels *recv,
+                             struct scr_err *err)
+{
+    rc = scr_agree_all(c, scr_parcels_trade_all(c, rc, send, recv, err), err);
+    if (rc != SCR_OK)
+        scr_parcels_free(recv);
     return rc;
 }
 

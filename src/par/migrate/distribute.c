@@ -679,9 +679,10 @@ static int distribute_all(const struct scr_moving *m, int id, const char *dset_d
     return rc;
 }
 
-/* The same on all ranks: 1 if there is nothing to do; bytes of a message. */
+/* The same on all ranks: 1 if there is nothing to do, and all seems to be there; 1 if
+ * there is nothing to do; bytes of a message. */
 struct survey {
-    int whole;
+    int whole, settled;
     size_t slice;
 };
 
@@ -690,19 +691,23 @@ struct survey {
 static int survey_all(const struct scr_moving *m, int id, const char *dset_dir, int rc,
                       struct survey *found, struct scr_err *err)
 {
-    enum { OLDEST, NEWEST, SLICE, WHOLE };
+    enum { OLDEST, NEWEST, SLICE, WHOLE, SETTLED };
     int64_t oldest, newest;
     if (rc == SCR_OK)
         rc = check_ranks(m->map, id, m->world->size, err);
-    int whole = rc == SCR_OK &&
-                scr_holdings_are_whole(m->env, m->map, id, m->world->rank, dset_dir);
+    int me = m->world->rank;
+    int settled =
+        rc == SCR_OK && scr_holdings_are_settled(m->env, m->map, id, me, dset_dir);
+    int whole = settled && scr_holdings_are_whole(m->env, m->map, id, me, dset_dir);
     scr_filemap_made(m->map, id, &oldest, &newest);
     struct scr_vote v = { .least = { [OLDEST] = oldest,
                                      [NEWEST] = -newest,
                                      [SLICE] = pick_slice(m->buf_max),
-                                     [WHOLE] = whole } };
+                                     [WHOLE] = whole,
+                                     [SETTLED] = settled } };
     rc = scr_vote_all(m->world, rc, &v, err);
     found->whole = v.least[WHOLE] != 0;
+    found->settled = v.least[SETTLED] != 0;
     found->slice = (size_t)v.least[SLICE];
     return rc == SCR_OK ? check_made(id, v.least[OLDEST], -v.least[NEWEST], err) : rc;
 }
@@ -716,7 +721,7 @@ int scr_distribute_all(const struct scr_moving *m, int id, const char *dset_dir,
         *stayed = 0;
     if (m->whole != NULL)
         *m->whole = found.whole;
-    if (rc != SCR_OK || found.whole)
+    if (rc != SCR_OK || found.settled)
         return rc;
     rc = distribute_all(m, id, dset_dir, found.slice, stayed, err);
     if (rc != SCR_E_FULL || stayed == NULL)

@@ -144,10 +144,19 @@ int scr_holdings_are_whole(const struct scr_env *env, const scr_filemap *map, in
                            int me, const char *dset_dir)
 {
     const struct scr_entry *e = scr_filemap_entry(map, id, me);
-    if (e == NULL || scr_filemap_num_ranks_by_dataset(map, id) != 1 ||
-        scr_filemap_has_aside(map, id) || e->dataset == NULL || e->desc == NULL ||
-        e->expected < 0 || !has_dirs(env, dset_dir, me))
+    return e != NULL && e->dataset != NULL && e->desc != NULL && e->expected >= 0 &&
+           scr_holdings_are_settled(env, map, id, me, dset_dir);
+}
+
+int scr_holdings_are_settled(const struct scr_env *env, const scr_filemap *map, int id,
+                             int me, const char *dset_dir)
+{
+    const struct scr_entry *e = scr_filemap_entry(map, id, me);
+    if (scr_filemap_num_ranks_by_dataset(map, id) != (e != NULL) ||
+        scr_filemap_has_aside(map, id) || !has_dirs(env, dset_dir, me))
         return 0;
+    if (e == NULL)
+        return 1;
     for (SCR_EACH(const struct scr_file, f, &e->files))
         if (!is_in_place(e, f, dset_dir))
             return 0;

@@ -40,6 +40,12 @@ void scr_holdings_fini(struct scr_holdings *h);
 int scr_holdings_are_whole(const struct scr_env *env, const scr_filemap *map, int id,
                            int me, const char *dset_dir);
 
+/* 1 if nothing is known here that has to move: there is no entry of dataset id, or only
+ * one of rank me, whose files are all known and named at their final places in
+ * dset_dir, which exists. Files may be lost. */
+int scr_holdings_are_settled(const struct scr_env *env, const scr_filemap *map, int id,
+                             int me, const char *dset_dir);
+
 /* Looks at every file the map names: fills held, and offers with the list for each
  * owner (par/comm/told.h): its entry, with the files that are intact, each with the
  * bytes found and what is recorded of it. A file is intact if it is a regular file of

@@ -7,13 +7,16 @@
 #include "fmt/filemap.h"
 #include "par/redundancy/sets.h"
 #include "par/redundancy/stripe.h"
+#include "store/cntl.h"
 
 struct scr_protect {
     const struct scr_env *env;
     const struct scr_comm *world;
-    size_t mpi_buf; /* SCR_MPI_BUF_SIZE */
-    int crc;        /* SCR_CRC_ON_COPY */
-    int whole;      /* restore: each rank's files are where they were, as far as
+    size_t mpi_buf;        /* SCR_MPI_BUF_SIZE */
+    int crc;               /* SCR_CRC_ON_COPY */
+    struct scr_cntl *cntl; /* restore: where a map that has changed is written before
+                            * all leave; NULL: the caller does that */
+    int whole;             /* restore: each rank's files are where they were, as far as
                      * scr_distribute_all knows: they are read before a search for lost
                      * files */
 };

@@ -187,8 +187,10 @@ int scr_redset_run_all(const struct scr_redset *r, struct scr_redset_run *run, i
     if (rc == SCR_OK && sums)
         scr_member_row_crcs(s.m, &mine[1]);
     rc = scr_first(rc, scr_member_close(s.m, err));
-    rc = s.started && sums ? share_crcs_all(r, mine, all, &run->parity_crc, rc, err)
-                           : scr_set_agree_all(r->set, rc, err);
+    if (s.started && sums)
+        rc = share_crcs_all(r, mine, all, &run->parity_crc, rc, err);
+    else if (r->encoding)
+        rc = scr_set_agree_all(r->set, rc, err);
     free(all);
     return rc;
 }

@@ -76,8 +76,9 @@ struct scr_redset_run {
     struct scr_stripe_stats stats;
 };
 
-/* Opens this member, runs the plans for have[], and closes. The result is agreed: no
- * member records what another could not read or write. */
+/* Opens this member, runs the plans for have[], and closes. The result of an encode is
+ * agreed, as no member records what another could not read or write; of a rebuild it is
+ * each member's own. */
 int scr_redset_run_all(const struct scr_redset *r, struct scr_redset_run *run, int rc,
                        struct scr_err *err);
 

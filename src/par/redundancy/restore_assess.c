@@ -88,7 +88,7 @@ static void note_miss(struct scr_restoring *s, int part, const struct scr_err *w
 
 static struct scr_sight look(struct scr_restoring *s, int deep)
 {
-    struct scr_sight seen = { 0, 0 };
+    struct scr_sight seen = { 0 };
     s->lost_files = 0;
     scr_err_clear(&s->why);
     for (size_t i = 0; i < s->r.nfiles; i++) {
@@ -149,14 +149,17 @@ static int refuse(const struct scr_restoring *s, int would_suffice, struct scr_e
     return rc;
 }
 
-int scr_restore_look_all(struct scr_restoring *s, int deep, struct scr_err *err)
+int scr_restore_look_all(struct scr_restoring *s, int deep, int rc, struct scr_err *err)
 {
-    struct scr_sight mine = look(s, deep);
-    int rc = scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, s->seen, err);
-    int would = rc == SCR_OK && suffices(s, 1);
-    if (rc == SCR_OK && !suffices(s, 0))
-        rc = refuse(s, would, err);
-    return rc;
+    struct scr_sight mine =
+        rc == SCR_OK ? look(s, deep) : (struct scr_sight){ .failed = 1 };
+    rc = scr_first(
+        rc, scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, s->seen, err));
+    for (int i = 0; i < s->set.n; i++)
+        if (rc != SCR_OK || s->seen[i].failed)
+            return rc;
+    int would = suffices(s, 1);
+    return suffices(s, 0) ? SCR_OK : refuse(s, would, err);
 }
 
 int scr_restore_is_whole(const struct scr_restoring *s)
@@ -167,21 +170,14 @@ int scr_restore_is_whole(const struct scr_restoring *s)
     return 1;
 }
 
-int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err)
+int scr_restore_assess_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
-    s->r.redpath = scr_redset_path(&s->r, s->dset_dir);
-    s->have = scr_calloc((size_t)s->set.n, sizeof *s->have);
-    s->seen = scr_calloc((size_t)s->set.n, sizeof *s->seen);
-    int rc = SCR_OK;
-    if (s->r.redpath == NULL || s->have == NULL || s->seen == NULL)
+    if (rc == SCR_OK && (s->r.redpath = scr_redset_path(&s->r, s->dset_dir)) == NULL)
         rc = scr_no_memory(err);
-    rc = scr_set_agree_all(&s->set, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_set_agree_all(&s->set, scr_restore_look_all(s, 0, err), err);
+    rc = scr_restore_look_all(s, 0, rc, err);
     /* The rebuild reads every byte and checks it on the way; without one it is done
      * here. */
-    return rc == SCR_OK && scr_restore_is_whole(s) ? scr_restore_look_all(s, 1, err)
-                                                   : rc;
+    return scr_restore_is_whole(s) ? scr_restore_look_all(s, 1, rc, err) : rc;
 }
 
 /* --- without a set --- */

@@ -60,22 +60,21 @@ static int find_known(struct scr_restoring *s, struct scr_err *err)
                         &s->known);
     if (s->known.ranks < 0 || s->known.ranks == s->p->world->size)
         return SCR_OK;
-    return scr_fail(err, SCR_E_RANKS, 0,
-                    "dataset %d was written by %d ranks, not by %d", s->r.id,
+    return scr_fail(err, SCR_E_RANKS, 0, "it was written by %d ranks, not by %d",
                     s->known.ranks, s->p->world->size);
 }
 
-/* Ranks that know their set send it to the other members. */
-static int tell_members_all(struct scr_restoring *s, struct scr_err *err)
+/* Ranks that know their set send it to the other members. The code is each rank's own.
+ */
+static int tell_members_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
     struct scr_parcels out = { 0 }, in = { 0 };
     const struct scr_setdesc *known = &s->known;
-    int rc = SCR_OK;
     for (int i = 0; i < known->n && rc == SCR_OK; i++)
         if (known->world[i] != s->p->world->rank)
             rc = scr_parcel_bytes(&out, known->world[i], known, scr_setdesc_size(known),
                                   err);
-    rc = scr_parcels_exchange_all(s->p->world, rc, &out, &in, err);
+    rc = scr_parcels_trade_all(s->p->world, rc, &out, &in, err);
     scr_parcels_free(&out);
     if (rc == SCR_OK && known->n == 0 && in.n > 0)
         (void)scr_setdesc_take(&s->known, in.of[0].bytes.p);
@@ -96,18 +95,14 @@ int scr_restore_doubt_all(const struct scr_comm *world, int rc,
     return scr_agree_all(world, code, err);
 }
 
-int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err)
+int scr_restore_find_set_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
     const struct scr_comm *world = s->p->world;
     scr_restore_find_header(s);
-    int rc = scr_agree_all(world, find_known(s, err), err);
-    if (rc != SCR_OK)
-        return rc;
-    if (!scr_and_all(world, s->known.n > 0))
-        rc = tell_members_all(s, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_set_restore_all(world, s->known.world, s->known.n, &s->set, err);
+    if (rc == SCR_OK)
+        rc = find_known(s, err);
+    rc = tell_members_all(s, rc, err);
+    rc = scr_set_restore_all(world, &s->known, rc, &s->set, err);
     rc = scr_restore_doubt_all(world, rc, &s->header_why, err);
     if (rc != SCR_OK)
         scr_err_prefix(err, "dataset %d", s->r.id);
@@ -217,57 +212,41 @@ static int take_current(struct scr_restoring *s, const struct scr_parcels *copie
                              &s->has_crc, err);
 }
 
-/* Every member gets its CURRENT and the list of its files. */
+/* Every member gets its CURRENT and the list of its files. The code is each rank's own.
+ */
 static int find_current_all(struct scr_restoring *s, struct scr_err *err)
 {
     const struct scr_comm *c = &s->set.comm;
-    int mine = s->has_head ? SCR_OK : s->header_why.code;
-    int *why = scr_calloc((size_t)s->set.n, sizeof *why);
+    int mine = s->has_head ? SCR_OK : s->header_why.code, lacks = 0;
+    int why[SCR_EC_MAX];
     struct scr_parcels out = { 0 }, in = { 0 };
-    int rc = SCR_OK;
-    if (why == NULL)
-        rc = scr_no_memory(err);
-    rc = scr_set_agree_all(&s->set, rc, err);
-    if (rc != SCR_OK)
-        goto out;
-    rc = scr_allgather_bytes_all(c, &mine, sizeof mine, why, err);
+    int rc = scr_allgather_bytes_all(c, &mine, sizeof mine, why, err);
+    for (int i = 0; rc == SCR_OK && i < s->set.n; i++)
+        lacks = lacks || why[i] != SCR_OK;
     if (rc == SCR_OK)
         rc = send_copies(s, why, &out, err);
-    rc = scr_parcels_exchange_all(c, rc, &out, &in, err);
+    if (lacks)
+        rc = scr_parcels_trade_all(c, rc, &out, &in, err);
     if (rc == SCR_OK)
         rc = take_current(s, &in, why, err);
-out:
-    free(why);
     scr_parcels_free(&out);
     scr_parcels_free(&in);
     return rc;
 }
 
-/* Scheme and failures, as every member must remember them: one that does not cannot be
- * computed with. */
-static int check_scheme_all(const struct scr_restoring *s, int rc, struct scr_err *err)
+/* Scheme and failures are the same on all members: one that does not remember them
+ * cannot be computed with. The code is each rank's own. */
+static int find_geom_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
-    const int mine[2] = { (int)s->known.scheme, s->known.failures };
     if (rc == SCR_OK && s->known.failures < 0)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no scheme of its redundancy",
                       s->r.id);
-    rc = scr_set_agree_all(&s->set, rc, err);
-    if (rc != SCR_OK || scr_same_all(&s->set.comm, mine, sizeof mine))
-        return rc;
-    return scr_fail(err, SCR_E_CORRUPT, 0,
-                    "dataset %d: the members of set %d disagree about its scheme",
-                    s->r.id, s->set.id);
-}
-
-static int find_geom_all(struct scr_restoring *s, int rc, struct scr_err *err)
-{
-    rc = check_scheme_all(s, rc, err);
     rc = scr_redset_geom_all(&s->r, s->known.scheme, s->known.failures, rc, err);
     if (rc == SCR_OK && s->has_head && s->head.info.chunk != s->r.g.chunk)
         rc = scr_fail(
             err, SCR_E_CORRUPT, 0, "dataset %d: chunk of %llu bytes, not %llu", s->r.id,
             (unsigned long long)s->head.info.chunk, (unsigned long long)s->r.g.chunk);
-    return scr_set_agree_all(&s->set, rc, err);
+    return rc;
 }
 
 int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err)

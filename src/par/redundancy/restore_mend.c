@@ -55,7 +55,7 @@ static int name_temporaries(struct scr_restoring *s, struct scr_err *err)
     return scr_no_memory(err);
 }
 
-static void remove_temporaries(const struct scr_restoring *s)
+void scr_restore_remove_temporaries(const struct scr_restoring *s)
 {
     const struct scr_sys *sys = s->p->env->sys;
     if (s->tmpred != NULL)
@@ -130,12 +130,12 @@ static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
         TRY(name_temporaries(s, err));
     if (!(have & SCR_HAVE_PARITY))
         TRY(scr_redset_header_size(&s->r, &s->r.header_bytes, err));
-    remove_temporaries(s); /* of a rebuild that died or failed */
+    scr_restore_remove_temporaries(s); /* of a rebuild that died or failed */
     return SCR_OK;
 }
 
 /* Collective over the set: leaves the rebuilt files under their temporary names. What
- * is read on the way is verified like what is written. */
+ * is read on the way is verified like what is written. The code is each rank's own. */
 static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
 {
     int flags = 0, have = s->have[s->set.me];
@@ -155,46 +155,43 @@ static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
     if (rc == SCR_OK && run.want_crc)
         rc = check_crcs(s, run.files, run.parity_crc, err);
     free(sources);
-    rc = rc == SCR_OK ? finish_temporaries(s, err) : rc;
-    return scr_set_agree_all(&s->set, rc, err);
+    return rc == SCR_OK ? finish_temporaries(s, err) : rc;
 }
 
 /* After a rebuild that failed: what can really be read? 1 if that is less than was
  * thought and still suffices. */
 static int worth_another_all(struct scr_restoring *s, int *rc, struct scr_err *err)
 {
-    int n = s->set.n, fewer = 0;
-    int *before = scr_calloc((size_t)n, sizeof *before);
-    int have = scr_and_all(&s->set.comm, before != NULL);
-    if (have) {
-        memcpy(before, s->have, (size_t)n * sizeof *before);
-        *rc = scr_set_agree_all(&s->set, scr_restore_look_all(s, 1, err), err);
-        for (int i = 0; i < n; i++)
-            fewer = fewer || (before[i] & ~s->have[i]) != 0;
-    }
-    free(before);
-    return have && *rc == SCR_OK && fewer;
+    int before[SCR_EC_MAX], fewer = 0;
+    memcpy(before, s->have, sizeof before);
+    *rc = scr_set_agree_all(&s->set, scr_restore_look_all(s, 1, SCR_OK, err), err);
+    for (int i = 0; i < s->set.n; i++)
+        fewer = fewer || (before[i] & ~s->have[i]) != 0;
+    return *rc == SCR_OK && fewer;
 }
 
-/* The first look went by sizes. A source that turns out to be damaged or unreadable in
- * the rebuild is found by a look that reads everything, and counts as lost in the next
- * attempt; every attempt knows of one loss more, so there are few. */
-static int mend_all(struct scr_restoring *s, struct scr_err *err)
+/* Collective over a set that lacks something, after some set has failed. The first look
+ * went by sizes. A source that turns out to be damaged or unreadable in the rebuild is
+ * found by a look that reads everything, and counts as lost in the next attempt; every
+ * attempt knows of one loss more, so there are few. first: of the attempt before, whose
+ * code is rc. */
+static int mend_again_all(struct scr_restoring *s, int rc, struct scr_err *first,
+                          struct scr_err *err)
 {
-    struct scr_err first = SCR_ERR_INIT;
-    int rc = rebuild_all(s, &first), again = SCR_OK;
+    int again = SCR_OK;
+    rc = scr_set_agree_all(&s->set, rc, first);
     while (rc != SCR_OK && worth_another_all(s, &again, err)) {
-        scr_err_clear(&first);
-        rc = rebuild_all(s, &first);
+        scr_err_clear(first);
+        rc = scr_set_agree_all(&s->set, rebuild_all(s, first), first);
     }
     if (rc == SCR_OK || again != SCR_OK)
         return rc == SCR_OK ? SCR_OK : again;
     if (err != NULL && err->code == SCR_OK)
-        *err = first;
+        *err = *first;
     return rc;
 }
 
-static int put_in_place(const struct scr_restoring *s, struct scr_err *err)
+int scr_restore_put_in_place(const struct scr_restoring *s, struct scr_err *err)
 {
     const struct scr_sys *sys = s->p->env->sys;
     int have = s->have[s->set.me];
@@ -208,12 +205,15 @@ static int put_in_place(const struct scr_restoring *s, struct scr_err *err)
 /* Collective over world. */
 int scr_restore_mend_all(struct scr_restoring *s, struct scr_err *err)
 {
-    int rc = scr_restore_is_whole(s) ? SCR_OK : mend_all(s, err);
-    rc = scr_agree_all(s->p->world, rc, err);
-    if (rc == SCR_OK && s->have[s->set.me] != SCR_HAVE_ALL)
-        rc = put_in_place(s, err);
+    struct scr_err first = SCR_ERR_INIT;
+    int whole = scr_restore_is_whole(s);
+    int rc = whole ? SCR_OK : rebuild_all(s, &first);
+    if (scr_and_all(s->p->world, rc == SCR_OK))
+        return SCR_OK;
+    if (!whole)
+        rc = mend_again_all(s, rc, &first, err);
     rc = scr_agree_all(s->p->world, rc, err);
     if (rc != SCR_OK)
-        remove_temporaries(s);
+        scr_restore_remove_temporaries(s);
     return rc;
 }

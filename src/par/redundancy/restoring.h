@@ -24,6 +24,7 @@ int scr_restore_doubt_all(const struct scr_comm *world, int rc,
 struct scr_sight {
     int lost;   /* gone, or not as recorded */
     int unread; /* could not be checked, because of a transient error */
+    int failed; /* it did not look: it has failed before */
 };
 
 struct scr_restoring {
@@ -39,10 +40,10 @@ struct scr_restoring {
     char *redfound;            /* where that is */
     struct scr_setdesc known;  /* from a rank that knew it, whose number member is */
     int has_crc;
-    int lost_files;         /* of this rank */
-    struct scr_err why;     /* the first of them; the first unread one, if any is */
-    struct scr_sight *seen; /* of each member */
-    int *have;              /* of each member, what can be used: SCR_HAVE_* */
+    int lost_files;     /* of this rank */
+    struct scr_err why; /* the first of them; the first unread one, if any is */
+    struct scr_sight seen[SCR_EC_MAX]; /* of each member */
+    int have[SCR_EC_MAX]; /* of each member, what can be used: SCR_HAVE_* */
     /* what is rebuilt */
     struct scr_member_file *tmp; /* temporary names, like r.files */
     char *tmpred;
@@ -55,23 +56,31 @@ void scr_restore_find_header(struct scr_restoring *s);
 int scr_restore_has_all(struct scr_restoring *s);
 
 /* Collective over world; agreed. Finds s->set and what this rank has to say about it.
- */
-int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err);
-/* Collective over the set; agreed over it: CURRENT, files and geometry of s->r. */
+ * rc: of this rank until now. */
+int scr_restore_find_set_all(struct scr_restoring *s, int rc, struct scr_err *err);
+/* Collective over the set: CURRENT, files and geometry of s->r. The code is each rank's
+ * own, to be agreed on. */
 int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err);
 
 /* Collective over the set: fills s->have. SCR_E_LOST, on the members at fault, when
  * what is left does not suffice: the caller agrees. If it would together with the files
  * that could not be read, the code is that transient error instead. If all seem to be
- * there, their contents are verified too. */
-int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err);
+ * there, their contents are verified too. rc: of this rank until now; if any member's
+ * is an error none looks. */
+int scr_restore_assess_all(struct scr_restoring *s, int rc, struct scr_err *err);
 /* One look at what is left: deep 0 uses sizes and headers, 1 reads everything. As
  * above. */
-int scr_restore_look_all(struct scr_restoring *s, int deep, struct scr_err *err);
+int scr_restore_look_all(struct scr_restoring *s, int deep, int rc,
+                         struct scr_err *err);
 /* 1 if by the last look no member of the set lacks anything. */
 int scr_restore_is_whole(const struct scr_restoring *s);
 
-/* Collective over world; agreed: rebuilds what is lost in this rank's set. */
+/* Collective over world; agreed: rebuilds what is lost in this rank's set, under
+ * temporary names. */
 int scr_restore_mend_all(struct scr_restoring *s, struct scr_err *err);
+/* Local: the rebuilt files of this rank get their names. */
+int scr_restore_put_in_place(const struct scr_restoring *s, struct scr_err *err);
+/* Local: after a failure, of any rank. */
+void scr_restore_remove_temporaries(const struct scr_restoring *s);
 
 #endif

@@ -128,9 +128,11 @@ int scr_set_make_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
 }
 
 /* A list from a file: distinct world ranks, this one among them. *me: its index. */
-static int check_members(const struct scr_comm *world, const int *members, int n,
+static int check_members(const struct scr_comm *world, const struct scr_setdesc *known,
                          int *me, struct scr_err *err)
 {
+    const int *members = known->world;
+    int n = known->n;
     *me = -1;
     if (n < 1)
         return scr_fail(err, SCR_E_LOST, 0,
@@ -156,39 +158,29 @@ static int check_members(const struct scr_comm *world, const int *members, int n
     return SCR_OK;
 }
 
-/* Lists that differ show as another size or order: splitting uses the smallest
- * member. */
-static int check_same(const struct scr_set *s, const int *members, int n,
-                      struct scr_err *err)
+/* All that needs no communicator: what fails then is MPI, and fails on all ranks. */
+static int take_known(const struct scr_comm *world, const struct scr_setdesc *known,
+                      struct scr_set *out, struct scr_err *err)
 {
-    int same = s->n == n;
-    for (int i = 0; same && i < n; i++)
-        same = s->world[i] == members[i];
-    if (!same)
-        return scr_fail(err, SCR_E_CORRUPT, 0,
-                        "redundancy set of rank %d: its members disagree about it",
-                        s->id);
-    return SCR_OK;
+    TRY(check_members(world, known, &out->me, err));
+    out->n = known->n;
+    return take_members(out, known->world, err);
 }
 
-int scr_set_restore_all(const struct scr_comm *world, const int *members, int n,
-                        struct scr_set *out, struct scr_err *err)
+int scr_set_restore_all(const struct scr_comm *world, const struct scr_setdesc *known,
+                        int rc, struct scr_set *out, struct scr_err *err)
 {
     *out = EMPTY_SET;
-    int me = -1;
-    int rc = scr_agree_all(world, check_members(world, members, n, &me, err), err);
-    if (rc != SCR_OK)
-        return rc;
-    int lowest = members[0];
-    for (int i = 1; i < n; i++)
-        if (members[i] < lowest)
-            lowest = members[i];
-    rc = scr_comm_split_all(world, lowest, me, &out->comm, err);
     if (rc == SCR_OK)
-        rc = list_members_all(world, out, err);
+        rc = take_known(world, known, out, err);
+    struct scr_vote v = { .sum = { rc == SCR_OK ? scr_setdesc_share(known, out->me, 0)
+                                                : 0 } };
+    rc = scr_vote_all(world, rc, &v, err);
+    if (rc == SCR_OK && v.sum[0] != 0)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                      "the members of a redundancy set disagree about it");
     if (rc == SCR_OK)
-        rc = check_same(out, members, n, err);
-    rc = scr_agree_all(world, rc, err);
+        rc = scr_comm_split_all(world, out->id, out->me, &out->comm, err);
     if (rc != SCR_OK)
         scr_set_free(out);
     return rc;

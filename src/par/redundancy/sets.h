@@ -11,6 +11,7 @@
 #define SCR_PAR_SETS_H
 
 #include "par/comm/comm.h"
+#include "red/setdesc.h"
 
 struct scr_set {
     struct scr_comm comm; /* the members, in set order */
@@ -52,11 +53,12 @@ void scr_cut_say(const struct scr_comm *world, const struct scr_cut *cut,
 void scr_cut_hear(struct scr_cut *cut, const int64_t *least);
 int scr_set_cut_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
                     struct scr_set *out, struct scr_err *err);
-/* The set as it was: members' world ranks as stored with a dataset; n == 0: this rank
- * does not know its set (then SCR_E_LOST on all ranks). Checks that all members agree
- * about the list. */
-int scr_set_restore_all(const struct scr_comm *world, const int *members, int n,
-                        struct scr_set *out, struct scr_err *err);
+/* The set as it was, as stored with a dataset; known->n == 0: this rank does not know
+ * its set (then SCR_E_LOST on all ranks). Checks that all members agree about it. rc:
+ * what this rank found before; if any rank's is an error all leave with that. Agreed.
+ */
+int scr_set_restore_all(const struct scr_comm *world, const struct scr_setdesc *known,
+                        int rc, struct scr_set *out, struct scr_err *err);
 /* scr_agree_all over the set; err->rank becomes the world rank of the member at fault.
  */
 int scr_set_agree_all(const struct scr_set *s, int rc, struct scr_err *err);
