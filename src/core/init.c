@@ -330,6 +330,9 @@ out:
     return rc;
 }
 
+/* Where rank 0 has failed its error, of the lowest rank, comes before these. */
+#define RANK_0_FAILED "rank 0 has failed"
+
 /* The settings count also where SCR is off. */
 static int open_as_found(struct scr_ctx *ctx, const scr_hash *found,
                          struct scr_err *err)
@@ -341,8 +344,8 @@ static int open_as_found(struct scr_ctx *ctx, const scr_hash *found,
     TRY(ctx->cfg ? scr_cfg_unpack(ctx->cfg, scr_hash_get(found, "CONFIG"), err)
                  : scr_no_memory(err));
     TRY(use_config(ctx, err));
-    if (path == NULL || name == NULL) /* rank 0 has failed */
-        return SCR_OK;
+    if (path == NULL || name == NULL)
+        return scr_fail(err, SCR_E_FAILURE, 0, RANK_0_FAILED);
     scr_hash_get_val_int(found, "HALT", &ctx->halt);
     ctx->prefix_name = scr_strdup(name);
     return ctx->prefix_name != NULL
@@ -351,7 +354,8 @@ static int open_as_found(struct scr_ctx *ctx, const scr_hash *found,
 }
 
 /* Rank 0 reads environment and files and makes the prefix directory; all ranks continue
- * with the result of rank 0. */
+ * with the result of rank 0. The code is each rank's own: an error anywhere is one on
+ * rank 0, or rank 0 is well. */
 static int open_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int is_first = ctx->world.rank == 0, own = SCR_OK;
@@ -363,14 +367,14 @@ static int open_all(struct scr_ctx *ctx, struct scr_err *err)
     if (rc == SCR_OK && is_first)
         own = open_first(ctx, found, &why);
     rc = scr_hash_bcast_all(&ctx->world, 0, rc, found, err);
-    if (rc == SCR_OK && !is_first && scr_hash_get(found, "CONFIG") != NULL)
-        own = open_as_found(ctx, found, &why);
+    if (rc == SCR_OK && !is_first)
+        own = scr_hash_get(found, "CONFIG") != NULL
+                  ? open_as_found(ctx, found, &why)
+                  : scr_fail(&why, SCR_E_FAILURE, 0, RANK_0_FAILED);
     if (rc == SCR_OK && own == SCR_OK && ctx->prefix.path != NULL)
         own = scr_realpath(ctx->prefix.path, &ctx->prefix_real, &why);
     scr_hash_delete(found);
-    if (rc == SCR_OK && own != SCR_OK)
-        rc = scr_fail(err, own, 0, "%s", why.text);
-    return scr_agree_all(&ctx->world, rc, err);
+    return rc == SCR_OK && own != SCR_OK ? scr_fail(err, own, 0, "%s", why.text) : rc;
 }
 
 /* Data of this run for commands; a halt of an earlier allocation is over. */
@@ -387,9 +391,7 @@ static int record_run(struct scr_ctx *ctx, struct scr_err *err)
 
 static int start_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = open_all(ctx, err);
-    if (rc == SCR_OK)
-        rc = scr_topo_init_all(ctx, err);
+    int rc = scr_topo_init_all(ctx, open_all(ctx, err), err);
     if (rc != SCR_OK)
         return rc;
     int halted = ctx->halt && ctx->prm.halt_enabled; /* as all ranks know */

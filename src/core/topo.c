@@ -51,20 +51,20 @@ static int name_vnode(struct scr_ctx *ctx, const char *host,
     return ctx->node_name ? SCR_OK : scr_no_memory(err);
 }
 
-/* A host is a node, unless it has virtual ones. The code is each rank's own. */
-static int find_node_all(struct scr_ctx *ctx, struct scr_err *err)
+/* A host is a node, unless it has virtual ones, which its ranks know if none of them
+ * has failed. rc: of this rank until now; the code is that of the host's ranks. */
+static int find_node_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
     char *host = NULL;
     struct scr_comm on_host = SCR_COMM_INIT;
-    int rc = scr_hostname(&host, err), first = 0;
-    rc = scr_comm_part_str_all(&ctx->world, rc, host, &on_host, err);
-    if (ctx->prm.vnodes == NULL || on_host.comm == MPI_COMM_NULL) {
+    int first = 0, named = scr_hostname(&host, rc == SCR_OK ? err : NULL);
+    rc = scr_comm_part_str_all(&ctx->world, scr_first(rc, named), host, &on_host, err);
+    if (rc != SCR_OK || ctx->prm.vnodes == NULL || on_host.comm == MPI_COMM_NULL) {
         ctx->node_name = host;
         ctx->node = on_host;
         return rc;
     }
-    if (rc == SCR_OK)
-        rc = name_vnode(ctx, host, &on_host, &first, err);
+    rc = name_vnode(ctx, host, &on_host, &first, err);
     int split = scr_comm_split_all(&on_host, first, on_host.rank, &ctx->node,
                                    rc == SCR_OK ? err : NULL);
     scr_comm_free(&on_host);
@@ -311,7 +311,7 @@ static int cut_world_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
 
 /* One vote says that every rank knows its node, and that directories there are taken,
  * before anything else is written; one more what all sets are like. */
-int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err)
+int scr_topo_init_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
     size_t n = (size_t)ctx->descs.nreds;
     struct scr_cut nodes = { .group = &ctx->node };
@@ -319,7 +319,7 @@ int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err)
     ctx->place.user = ctx->prm.user_name;
     ctx->place.jobid = ctx->prm.job_id;
     ctx->place.prefix = ctx->prefix_name;
-    int rc = find_node_all(ctx, err);
+    rc = find_node_all(ctx, rc, err);
     struct making *of = scr_calloc(n, sizeof *of);
     int64_t *least = scr_calloc(4 * n + 1, sizeof *least);
     ctx->cache.sets = scr_calloc(n, sizeof *ctx->cache.sets);

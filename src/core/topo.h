@@ -5,7 +5,8 @@
 
 #include "core/ctx.h"
 
-int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err);
+/* rc: of this rank until now; if any rank's is an error all leave with that. */
+int scr_topo_init_all(struct scr_ctx *ctx, int rc, struct scr_err *err);
 /* The nodes of the n ranks that say yes, as a compressed list, malloc'd, on rank 0,
  * which has to know n; NULL: there are none, or no memory, which is no error. Every
  * rank calls it, none waits but rank 0. */

@@ -254,6 +254,33 @@ MPI_CASE(the_end)
 }
 
 /* A setting that looks unset would be that of another run. */
+/* An allocation fails on one rank alone while it learns what rank 0 has found, or on
+ * rank 0 while it looks: steps that agree later, when nodes and their directories are
+ * known. */
+static void start_short_of_memory(struct job *job, int victim)
+{
+    enum { MOST = 900, APART = 23 };
+    struct mpi_test *t = job->t;
+    const char *const settings[] = { "SCR_COPY_TYPE=XOR", NULL };
+    for (long n = 1; n < MOST; n += APART) {
+        struct scr_err err = SCR_ERR_INIT;
+        struct scr_ctx *ctx = job_make(job, NODES, settings);
+        job_arm(job, victim, JOB_ALLOCATION, n, 0, TEST_ONCE);
+        int rc = scr_init_all(ctx, job->comm, &err);
+        int failed = job_disarm(job);
+        CHECK(job_same_code(job, rc));
+        CHECK(rc == SCR_OK || (failed && rc == SCR_E_NOMEM));
+        CHECK(rc == SCR_OK || err.rank == victim);
+        job_kill(job, ctx);
+    }
+}
+
+JOB_CASE(a_start_where_one_rank_cannot_learn, 4)
+{
+    start_short_of_memory(job, job->size - 1);
+    start_short_of_memory(job, 0);
+}
+
 JOB_CASE(settings_are_read_without_memory, 4)
 {
     struct scr_params prm;
@@ -271,7 +298,8 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(settings_are_read_without_memory), RUN(a_checkpoint),
+        MPI_CASES(RUN(a_start_where_one_rank_cannot_learn),
+                  RUN(settings_are_read_without_memory), RUN(a_checkpoint),
                   RUN(a_flush), RUN(an_asynchronous_flush),
                   RUN(a_checkpoint_that_bypasses_the_cache), RUN(a_start),
                   RUN(a_start_that_rebuilds), RUN(a_start_whose_ranks_moved),
