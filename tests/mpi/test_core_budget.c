@@ -187,10 +187,10 @@ JOB_CASE(a_start_that_finds_five_in_cache, 4)
     start_again(job, 5, NULL, nodes, FOUND + 5 * 4);
 }
 
-/* Where the files of a dataset were, what a rank lacks to know, whether any has moved 3;
- * its sets 3; lists of files 2, lengths 1, what each has 1, whether that suffices 1; the
- * stripes 1, whether all is rebuilt 1, whether it is in place 1; the dataset 1. */
-enum { REBUILD = 15, MOVE = 48 };
+/* Where the files of a dataset were, what a rank lacks to know, whether any has moved
+ * 3; its sets 3; lists of files 2, lengths 1, what each has 1, whether that suffices 1;
+ * the stripes 1, whether all is rebuilt 1, whether it is in place 1; the dataset 1. */
+enum { REBUILD = 15, MOVE = 35 };
 
 /* A node was lost, and is empty now, or another takes its place. */
 JOB_CASE(a_start_that_has_lost_a_node, 4)

@@ -263,16 +263,17 @@ static int take_offers(struct dist *d, const struct scr_parcels *in,
     return rc;
 }
 
-/* Tells owners what this rank has for them; learns which of its files others have. */
-static int learn_all(struct dist *d, struct scr_err *err)
+/* Tells owners what this rank has for them; learns which of its files others have. rc:
+ * of this rank until now. */
+static int learn_all(struct dist *d, int rc, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
-    int rc = scr_holdings_inspect(&d->h, &send, err);
-    rc = scr_parcels_exchange_all(d->world, rc, &send, &recv, err);
+    if (rc == SCR_OK)
+        rc = scr_holdings_inspect(&d->h, &send, err);
+    rc = scr_parcels_trade_all(d->world, rc, &send, &recv, err);
     scr_parcels_free(&send);
-    if (rc != SCR_OK)
-        return rc;
-    rc = take_offers(d, &recv, err);
+    if (rc == SCR_OK)
+        rc = take_offers(d, &recv, err);
     scr_parcels_free(&recv);
     if (rc == SCR_OK)
         rc = complete_offers(d, err);
@@ -423,13 +424,13 @@ static int ask_all(struct dist *d, struct pass *p, struct scr_err *err)
     return rc;
 }
 
-/* Tells each owner its round. */
+/* Tells each owner its round. The code is each rank's own. */
 static int schedule_all(struct dist *d, struct pass *p, int rc, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
     for (int i = 0; i < p->nasked && rc == SCR_OK; i++)
         rc = scr_parcel_bytes(&send, p->asked[i].owner, &i, sizeof i, err);
-    rc = scr_parcels_exchange_all(d->world, rc, &send, &recv, err);
+    rc = scr_parcels_trade_all(d->world, rc, &send, &recv, err);
     p->my_round = -1;
     if (recv.n > 0 && recv.of[0].bytes.len == sizeof p->my_round) /* of our holder */
         memcpy(&p->my_round, recv.of[0].bytes.p, sizeof p->my_round);
@@ -455,17 +456,16 @@ static int run_round(struct dist *d, struct pass *p, int k, struct scr_err *err)
     return scr_first(rc, in_rc);
 }
 
-static int rounds_all(struct dist *d, struct pass *p, struct scr_err *err)
+static int rounds_all(struct dist *d, struct pass *p, int rc, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    int rounds = (int)scr_max_all(d->world, p->nasked);
-    if (p->holder != NULL) {
+    struct scr_vote v = { .least = { -p->nasked } };
+    if (rc == SCR_OK && p->holder != NULL) {
         rc = list_in(d, p->holder, &p->wish.entry->files, &p->in, err);
         if (rc == SCR_OK)
             rc = scr_holdings_announce(&d->h, &p->wish.entry->files, err);
     }
-    rc = scr_agree_all(d->world, rc, err);
-    for (int k = 0; k < rounds && rc == SCR_OK; k++)
+    rc = scr_vote_all(d->world, rc, &v, err);
+    for (int k = 0; k < -v.least[0] && rc == SCR_OK; k++)
         rc = scr_agree_all(d->world, run_round(d, p, k, err), err);
     return rc;
 }
@@ -509,19 +509,16 @@ static int release(struct dist *d, int owner, const struct scr_str *bytes,
     return rc;
 }
 
-/* Owners say what is safe with them, holders remove it. */
-static int release_all(struct dist *d, const struct scr_parcels *done,
+/* Owners say what is safe with them, holders remove it. rc: of this rank until now. */
+static int release_all(struct dist *d, int rc, const struct scr_parcels *done,
                        struct scr_err *err)
 {
     struct scr_parcels recv = { 0 };
-    int rc = scr_parcels_exchange_all(d->world, SCR_OK, done, &recv, err);
-    if (rc == SCR_OK) {
-        for (size_t i = 0; i < recv.n && rc == SCR_OK; i++)
-            rc = release(d, recv.of[i].rank, &recv.of[i].bytes, err);
-        rc = scr_agree_all(d->world, rc, err);
-    }
+    rc = scr_parcels_trade_all(d->world, rc, done, &recv, err);
+    for (size_t i = 0; i < recv.n && rc == SCR_OK; i++)
+        rc = release(d, recv.of[i].rank, &recv.of[i].bytes, err);
     scr_parcels_free(&recv);
-    return rc;
+    return scr_agree_all(d->world, rc, err);
 }
 
 static void pass_fini(struct pass *p)
@@ -539,13 +536,12 @@ static int pass_all(struct dist *d, int holder, struct scr_err *err)
     struct scr_parcels done = { 0 };
     int rc = ask_all(d, &p, err);
     rc = schedule_all(d, &p, rc, err);
-    if (rc == SCR_OK)
-        rc = rounds_all(d, &p, err);
+    rc = rounds_all(d, &p, rc, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(d->world,
                            p.holder != NULL ? commit(d, &p, &done, err) : SCR_OK, err);
     if (rc == SCR_OK && !d->stay)
-        rc = release_all(d, &done, err);
+        rc = release_all(d, rc, &done, err);
     scr_parcels_free(&done);
     pass_fini(&p);
     return rc;
@@ -582,16 +578,17 @@ static int seconds_all(struct dist *d, int *stayed, struct scr_err *err)
 {
     int any = 0;
     struct scr_parcels list = { 0 };
-    int rc = scr_agree_all(d->world, list_seconds(d, &list, &any, err), err);
-    if (rc == SCR_OK && d->stay)
-        *stayed = scr_or_all(d->world, any);
-    else if (rc == SCR_OK)
-        rc = release_all(d, &list, err);
+    int rc = list_seconds(d, &list, &any, err);
+    struct scr_vote v = { .least = { -any } };
+    rc = d->stay ? scr_vote_all(d->world, rc, &v, err) : release_all(d, rc, &list, err);
+    if (d->stay)
+        *stayed = v.least[0] != 0;
     scr_parcels_free(&list);
     return rc;
 }
 
-/* Those on our own node go in any case: they would be lost with it. */
+/* Those on our own node go in any case: they would be lost with it. The code is each
+ * rank's own. */
 static int finish_all(struct dist *d, int *stayed, struct scr_err *err)
 {
     int rc = seconds_all(d, stayed, err);
@@ -599,13 +596,13 @@ static int finish_all(struct dist *d, int *stayed, struct scr_err *err)
         if (rc == SCR_OK)
             scr_holdings_release(&d->h, d->h.me, s->name,
                                  scr_holdings_target(&d->h, s->name));
-    return rc == SCR_OK ? scr_agree_all(d->world, scr_holdings_sweep(&d->h, err), err)
-                        : rc;
+    return rc == SCR_OK ? scr_holdings_sweep(&d->h, err) : rc;
 }
 
-static int run_all(struct dist *d, const char *cache, int *stayed, struct scr_err *err)
+static int run_all(struct dist *d, const char *cache, int rc, int *stayed,
+                   struct scr_err *err)
 {
-    int rc = learn_all(d, err);
+    rc = learn_all(d, rc, err);
     if (rc == SCR_OK && !d->stay) /* what they take up may be needed */
         rc = seconds_all(d, stayed, err);
     while (rc == SCR_OK) {
@@ -614,12 +611,12 @@ static int run_all(struct dist *d, const char *cache, int *stayed, struct scr_er
             break;
         rc = pass_all(d, holder, err);
     }
-    if (rc == SCR_OK)
-        rc = finish_all(d, stayed, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = finish_all(d, stayed, err);
     if (rc == SCR_OK) /* pruning may have taken empty directories of ours */
-        rc = scr_agree_all(d->world,
-                           scr_cache_make(d->env, cache, d->h.id, d->h.me, err), err);
-    return rc;
+        rc = scr_cache_make(d->env, cache, d->h.id, d->h.me, err);
+    return scr_agree_all(d->world, rc, err);
 }
 
 static int dist_init(struct dist *d, const char *cache, struct scr_err *err)
@@ -671,9 +668,7 @@ static int distribute_all(const struct scr_moving *m, int id, const char *dset_d
     int rc = dist_init(&d, cache, err);
     if (rc == SCR_OK)
         rc = scr_cache_make(m->env, cache, id, world->rank, err);
-    rc = scr_agree_all(world, rc, err);
-    if (rc == SCR_OK)
-        rc = run_all(&d, cache, stayed, err);
+    rc = run_all(&d, cache, rc, stayed, err);
     dist_fini(&d);
     free(cache);
     return rc;
