@@ -116,10 +116,18 @@ static void record(const struct parse *p, struct found f, const char *value)
     p->a->count[f.row]++;
 }
 
+/* "[SECONDS]": the value may be left out. */
+static int is_optional(const struct scr_opt *o)
+{
+    return o->metavar[0] == '[';
+}
+
 /* Value of an option: what stands in the same word, else the next word. */
 static int take_value(struct parse *p, struct found f, const char *shown,
                       const char *attached)
 {
+    if (attached == NULL && is_optional(found_opt(p, f)))
+        attached = "";
     if (attached == NULL && p->at + 1 < p->argc)
         attached = p->argv[++p->at];
     if (attached == NULL)
@@ -264,7 +272,8 @@ static void help_row(FILE *out, const struct scr_opt *o, int has_letter)
                 ? fprintf(out, "  -%c, --%s", o->letter, o->name)
                 : fprintf(out, "      --%s", o->name);
     if (o->metavar != NULL)
-        n += fprintf(out, "=%s", o->metavar);
+        n += is_optional(o) ? fprintf(out, "[=%s", o->metavar + 1)
+                            : fprintf(out, "=%s", o->metavar);
     if (n > HELP_COLUMN - 2)
         n = fprintf(out, "\n") - 1;
     fprintf(out, "%*s%s\n", HELP_COLUMN - n, "", o->help);

@@ -47,7 +47,8 @@ enum {
 struct scr_opt {
     const char *name;    /* long name, without "--"; NULL ends the table */
     char letter;         /* short option, or 0 */
-    const char *metavar; /* name of its value in the help, or NULL: takes none */
+    const char *metavar; /* name of its value in the help, or NULL: takes none;
+                            "[NAME]": it may be left out, and stands in the same word */
     const char *help;    /* one line, lower case, no full stop; NULL: not listed */
 };
 
