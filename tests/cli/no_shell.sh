@@ -111,6 +111,7 @@ echo scr_copy >>"$tmp/.traced"
 cli_scavenge "$PWD" 12 XOR 3 3
 traced 0 scr_rebuild_xor .scr/scr.dataset.12/1_of_3_in_0.xor .scr/scr.dataset.12/2_of_3_in_0.xor
 traced 0 scr_verify
+traced 0 scr_status
 traced 0 scr_why
 traced 0 scr_inspect
 traced 0 scr_have_restart

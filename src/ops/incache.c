@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets in caches out of reach. */
+#include "ops/incache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "ops/runlog.h"
+
+void scr_incaches_fini(struct scr_incaches *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        free(c->of[i].name);
+        free(c->of[i].job);
+        free(c->of[i].nodes);
+    }
+    free(c->of);
+    *c = (struct scr_incaches){ 0 };
+}
+
+/* An entry whose dataset cannot be read is listed by what else there is of it. */
+static int add(struct scr_incaches *c, const scr_hash *flush,
+               const struct scr_index *index, int id)
+{
+    struct scr_dataset d = { 0 };
+    (void)scr_dataset_get(scr_hash_getf(flush, "DATASET %d DSETDESC", id), &d, NULL);
+    struct scr_incache *to = &c->of[c->n++];
+    *to = (struct scr_incache){ .id = id,
+                                .name = scr_strdup(scr_flush_name(flush, id)),
+                                .job = scr_strdup(d.jobid),
+                                .is_ckpt = scr_flush_has(flush, id, "CKPT"),
+                                .is_output = scr_flush_has(flush, id, "OUTPUT"),
+                                .is_unsaved = scr_flush_is_unsaved(flush, index, id),
+                                .size = d.size,
+                                .files = d.files,
+                                .created = d.created / 1000000 };
+    return to->name != NULL && (d.jobid == NULL || to->job != NULL) ? SCR_OK
+                                                                    : SCR_E_NOMEM;
+}
+
+int scr_incaches_read(const struct scr_env *env, const struct scr_prefix *p,
+                      const struct scr_index *index, struct scr_incaches *out,
+                      struct scr_err *err)
+{
+    scr_hash *flush = scr_hash_new();
+    int *ids = NULL;
+    size_t n = 0;
+    int rc;
+    *out = (struct scr_incaches){ 0 };
+    TRY_OUT(flush ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(scr_prefix_state_read(env, p, "flush.scr", flush, err));
+    if (!scr_hash_list_int(scr_hash_get(flush, "DATASET"), &ids, &n) ||
+        (out->of = scr_calloc(n, sizeof *out->of)) == NULL)
+        TRY_OUT(scr_no_memory(err));
+    while (n-- > 0)
+        if ((scr_flush_get_location(flush, ids[n]) & SCR_LOC_CACHE) != 0 &&
+            add(out, flush, index, ids[n]) != SCR_OK)
+            TRY_OUT(scr_no_memory(err));
+out:
+    free(ids);
+    scr_hash_delete(flush);
+    return rc;
+}
+
+int scr_incaches_set_nodes(struct scr_incaches *c, const char *job, const char *nodes)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        struct scr_incache *d = &c->of[i];
+        if (nodes == NULL || job == NULL || d->job == NULL || strcmp(d->job, job) != 0)
+            continue;
+        free(d->nodes);
+        if ((d->nodes = scr_strdup(nodes)) == NULL)
+            return SCR_E_NOMEM;
+    }
+    return SCR_OK;
+}
+
+const struct scr_incache *scr_incaches_newest(const struct scr_incaches *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->of[i].is_ckpt)
+            return &c->of[i];
+    return c->n > 0 ? &c->of[0] : NULL;
+}
+
+char *scr_incache_text(const struct scr_incache *c)
+{
+    const char *job = c->job ? c->job : "";
+    return scr_asprintf("in cache on %s%s%s%s",
+                        c->nodes ? "nodes " : "nodes that the event log does not name",
+                        c->nodes ? c->nodes : "", *job ? " of job " : "", job);
+}
+
+int scr_incaches_look(const struct scr_env *env, const struct scr_prefix *p,
+                      const struct scr_index *index, struct scr_incaches *out,
+                      struct scr_err *err)
+{
+    const struct scr_env silent = { .sys = env->sys };
+    struct scr_runlog l = SCR_RUNLOG_INIT;
+    int rc = scr_incaches_read(&silent, p, index, out, NULL);
+    if (rc == SCR_OK && out->n > 0) {
+        rc = scr_runlog_read(&silent, p, &l, NULL);
+        if (rc != SCR_E_NOMEM)
+            rc = scr_incaches_set_nodes(out, l.job, l.nodelist);
+    }
+    scr_runlog_fini(&l);
+    return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
+}

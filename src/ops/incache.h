@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets in caches that this process cannot look at, as flush.scr lists them: for
+ * commands on a login node. */
+#ifndef SCR_OPS_INCACHE_H
+#define SCR_OPS_INCACHE_H
+
+#include "fmt/index.h"
+#include "store/prefix.h"
+
+struct scr_incache {
+    int id;
+    char *name, *job; /* job: NULL: not known */
+    char *nodes;      /* "n[1-4]" by the event log; NULL: not known */
+    int is_ckpt, is_output;
+    int is_unsaved; /* it is not complete in the prefix directory */
+    uint64_t size, files;
+    int64_t created; /* seconds since 1970; 0: not known */
+};
+
+struct scr_incaches {
+    struct scr_incache *of; /* newest first */
+    size_t n;
+};
+
+/* index: as it was read just before; NULL: none. SCR_E_CORRUPT: flush.scr is damaged.
+ * Without a list of nodes: see scr_incaches_find_nodes. */
+int scr_incaches_read(const struct scr_env *env, const struct scr_prefix *p,
+                      const struct scr_index *index, struct scr_incaches *out,
+                      struct scr_err *err);
+/* Datasets of this job were written on these nodes; NULL: not known. SCR_OK or
+ * SCR_E_NOMEM. */
+int scr_incaches_set_nodes(struct scr_incaches *c, const char *job, const char *nodes);
+void scr_incaches_fini(struct scr_incaches *c);
+/* The newest checkpoint, else the newest dataset; NULL: there is none. */
+const struct scr_incache *scr_incaches_newest(const struct scr_incaches *c);
+/* "in cache on nodes n[1-4] of job 1234", malloc'd; NULL: out of memory. */
+char *scr_incache_text(const struct scr_incache *c);
+
+/* For commands that only warn: both of the above, with the nodes by the event log. What
+ * cannot be read counts as empty. SCR_OK or SCR_E_NOMEM. */
+int scr_incaches_look(const struct scr_env *env, const struct scr_prefix *p,
+                      const struct scr_index *index, struct scr_incaches *out,
+                      struct scr_err *err);
+
+#endif

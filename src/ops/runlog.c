@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The runs of a prefix directory by its event log. */
+#include "ops/runlog.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "store/eventlog.h"
+
+static int is(const struct scr_event *e, const char *name)
+{
+    return strcmp(e->event, name) == 0;
+}
+
+static int set_text(char **to, const char *text, struct scr_err *err)
+{
+    char *copy = scr_strdup(text);
+    if (text != NULL && copy == NULL)
+        return scr_no_memory(err);
+    free(*to);
+    *to = copy;
+    return SCR_OK;
+}
+
+static int lose(struct scr_runlog *l, const char *node, struct scr_err *err)
+{
+    TRY(scr_hostlist_add_once(&l->lost_since, node, err));
+    return scr_hostlist_add_once(&l->lost, node, err);
+}
+
+/* A list that cannot be read names no node. */
+static int lose_list(struct scr_runlog *l, const char *list, struct scr_err *err)
+{
+    struct scr_hostlist nodes = SCR_HOSTLIST_INIT;
+    int rc = SCR_OK;
+    if (list == NULL || scr_hostlist_expand(list, &nodes, NULL) != SCR_OK)
+        return SCR_OK;
+    for (size_t i = 0; i < nodes.n && rc == SCR_OK; i++)
+        rc = scr_hostlist_add_once(&l->lost, nodes.name[i], err);
+    scr_hostlist_free(&nodes);
+    return rc;
+}
+
+/* --- the kinds of events --- */
+
+/* The run loop writes events of these names, too, with a note; those of the library
+ * count. */
+static int start_run(struct scr_runlog *l, const struct scr_event *e,
+                     struct scr_err *err)
+{
+    if (e->note != NULL)
+        return SCR_OK;
+    l->runs = e->run > l->runs ? e->run : l->runs + 1;
+    l->began = e->at;
+    l->ended = l->ckpt_ended = l->interval = 0;
+    l->ranks = e->ranks > 0 ? e->ranks : 0;
+    l->nodes = e->nodes > 0 ? e->nodes : 0;
+    scr_hostlist_free(&l->lost_since);
+    TRY(set_text(&l->job, e->jobid, err));
+    TRY(set_text(&l->nodelist, e->nodelist, err));
+    TRY(set_text(&l->config, e->config, err));
+    TRY(set_text(&l->halt, NULL, err));
+    TRY(set_text(&l->advice, NULL, err));
+    return set_text(&l->exit, NULL, err);
+}
+
+static int end_run(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
+{
+    if (e->note != NULL && strcmp(e->note, "halt") != 0)
+        return set_text(&l->exit, e->note, err);
+    l->ended = e->at;
+    return e->note != NULL && l->halt == NULL ? set_text(&l->halt, e->note, err)
+                                              : SCR_OK;
+}
+
+static int halt(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
+{
+    return set_text(&l->halt, e->note ? e->note : "halt", err);
+}
+
+static int end_checkpoint(struct scr_runlog *l, const struct scr_event *e,
+                          struct scr_err *err)
+{
+    (void)err;
+    l->ckpt_ended = e->at;
+    return SCR_OK;
+}
+
+static int encode(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
+{
+    enum scr_scheme scheme;
+    (void)err;
+    if (e->to != NULL && e->dset > 0 && scr_scheme_parse(e->to, &scheme)) {
+        l->encoded = (int)e->dset;
+        l->scheme = scheme;
+    }
+    return SCR_OK;
+}
+
+static int advise(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
+{
+    l->interval = e->secs > 0 ? e->secs : 0;
+    return set_text(&l->advice, e->note, err);
+}
+
+/* "<node>: <reason>" */
+static int lose_node(struct scr_runlog *l, const struct scr_event *e,
+                     struct scr_err *err)
+{
+    size_t n = e->note ? strcspn(e->note, ":") : 0;
+    char *node = scr_asprintf("%.*s", (int)n, n > 0 ? e->note : "");
+    int rc = node == NULL ? scr_no_memory(err) : *node ? lose(l, node, err) : SCR_OK;
+    free(node);
+    return rc;
+}
+
+static int fail(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
+{
+    static const char *const classes[SCR_FAILURES] = { "process", "node", "beyond" };
+    for (int i = 0; i < SCR_FAILURES; i++)
+        if (e->class != NULL && strcmp(e->class, classes[i]) == 0)
+            l->failures[i]++;
+    return lose_list(l, e->nodelist, err);
+}
+
+static const struct {
+    const char *event;
+    int (*take)(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err);
+} kinds[] = {
+    { "RUN_START", start_run }, { "RUN_END", end_run },
+    { "HALT", halt },           { "CHECKPOINT_END", end_checkpoint },
+    { "ENCODE", encode },       { "INTERVAL", advise },
+    { "NODE_FAIL", lose_node }, { "FAILURE", fail },
+};
+enum { NKINDS = sizeof kinds / sizeof *kinds };
+
+/* Of a process of the run: commands write these when it is over. */
+static int is_of_run(const struct scr_event *e)
+{
+    return !is(e, "NODE_FAIL") && strncmp(e->event, "SCAVENGE_", 9) != 0 &&
+           !(is(e, "RUN_END") && e->note != NULL);
+}
+
+int scr_runlog_add(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
+{
+    l->events++;
+    if (is_of_run(e) && e->at > l->seen)
+        l->seen = e->at;
+    for (size_t i = 0; i < NKINDS; i++)
+        if (is(e, kinds[i].event))
+            return kinds[i].take(l, e, err);
+    return SCR_OK;
+}
+
+static int add(void *arg, const struct scr_event *e, struct scr_err *err)
+{
+    return scr_runlog_add(arg, e, err);
+}
+
+int scr_runlog_read(const struct scr_env *env, const struct scr_prefix *p,
+                    struct scr_runlog *l, struct scr_err *err)
+{
+    struct scr_eventlog_reader r = { .event = add, .arg = l };
+    int rc = scr_eventlog_walk(env, p, &r, err);
+    l->damaged = r.damaged;
+    return rc;
+}
+
+void scr_runlog_fini(struct scr_runlog *l)
+{
+    char *const texts[] = {
+        l->job, l->nodelist, l->config, l->halt, l->exit, l->advice
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    scr_hostlist_free(&l->lost);
+    scr_hostlist_free(&l->lost_since);
+    *l = (struct scr_runlog)SCR_RUNLOG_INIT;
+}
+
+/* --- redundancy --- */
+
+/* The number behind the first key in text from start on, before end; -1: there is none.
+ */
+static int number_of(const char *start, const char *end, const char *key)
+{
+    const char *at = strstr(start, key), *rest;
+    return at != NULL && at < end ? scr_parse_front(at + strlen(key), &rest) : -1;
+}
+
+/* "SCR_FLUSH=0 CKPT=0 TYPE=RS SET_FAILURES=3; …": a descriptor of this scheme says it,
+ * else the parameter, else its default. */
+static int failures_of(const char *config, enum scr_scheme scheme)
+{
+    char *type = scr_asprintf("TYPE=%s", scr_scheme_name(scheme));
+    int k = -1;
+    for (const char *line = strstr(config, "CKPT="); line != NULL && k < 0 && type;
+         line = strstr(line + 1, "CKPT=")) {
+        const char *end = line + strcspn(line, ";");
+        const char *at = strstr(line, type);
+        if (at != NULL && at < end)
+            k = number_of(line, end, " SET_FAILURES=");
+    }
+    free(type);
+    if (k < 0)
+        k = number_of(config, config + strlen(config), "SCR_SET_FAILURES=");
+    return k >= 0 ? k : scheme == SCR_SCHEME_PARTNER ? 1 : 2;
+}
+
+int scr_runlog_survives(const struct scr_runlog *l, enum scr_scheme scheme)
+{
+    if (scheme == SCR_SCHEME_SINGLE || l->nodes == 1)
+        return 0;
+    return scheme == SCR_SCHEME_XOR ? 1
+                                    : failures_of(l->config ? l->config : "", scheme);
+}
