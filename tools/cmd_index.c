@@ -11,6 +11,7 @@
 #include "ops/build.h"
 #include "ops/delete.h"
 #include "ops/extract.h"
+#include "ops/incache.h"
 #include "store/arrival.h"
 #include "store/deletion.h"
 #include "store/dset_names.h"
@@ -161,6 +162,24 @@ static int look(struct scr_tool *t, struct scr_index *index, struct scr_err *err
     return SCR_OK;
 }
 
+/* They are not in the index. */
+static int note_cached(struct scr_tool *t, const struct scr_index *index,
+                       struct scr_err *err)
+{
+    struct scr_incaches caches = { 0 };
+    int rc = scr_incaches_look(&t->env, &t->prefix, index, &caches, err);
+    for (size_t i = 0; i < caches.n && rc == SCR_OK; i++) {
+        const struct scr_incache *c = &caches.of[i];
+        char *where = c->is_unsaved ? scr_incache_text(c) : NULL;
+        if (where != NULL)
+            scr_log(t->env.log, SCR_LOG_NOTE,
+                    "dataset %d (%s) is only %s, by flush.scr", c->id, c->name, where);
+        free(where);
+    }
+    scr_incaches_fini(&caches);
+    return rc;
+}
+
 static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     int64_t format = 0;
@@ -182,6 +201,8 @@ static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *er
         scr_tool_print(t, "   DSET VALID FLUSHED             NAME\n");
         rc = each_entry(&index, list_text, t, NULL, err);
     }
+    if (rc == SCR_OK)
+        rc = note_cached(t, &index, err);
     scr_index_fini(&index);
     return rc;
 }

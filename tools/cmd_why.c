@@ -8,6 +8,15 @@ static const struct scr_opt opts[] = {
     [SCR_CAND_NOPTS] = { 0 },
 };
 
+/* The newest checkpoint in a cache out of reach; NULL: there is none. */
+static const struct scr_candidate *newest_unseen(const struct scr_judgement *j)
+{
+    for (size_t i = 0; i < j->unseen; i++)
+        if (j->c[i].is_ckpt)
+            return &j->c[i];
+    return NULL;
+}
+
 static void print_text(struct scr_tool *t, const struct scr_judgement *j)
 {
     scr_tool_print(t, "    DSET WHERE  STATE      NAME: WHY\n");
@@ -20,6 +29,11 @@ static void print_text(struct scr_tool *t, const struct scr_judgement *j)
     }
     if (j->lost_text != NULL)
         scr_tool_print_line(t, "%s", j->lost_text);
+    const struct scr_candidate *unseen = newest_unseen(j);
+    if (unseen != NULL && (j->taken == NULL || unseen->id > j->taken->id))
+        scr_tool_print_line(
+            t, "a restart that finds these caches takes dataset %d (%s); without them",
+            unseen->id, unseen->name);
     if (j->taken == NULL)
         scr_tool_print(t, "a restart finds nothing\n");
     else

@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/str.h"
 #include "ops/faults.h"
+#include "ops/incache.h"
 #include "ops/scan.h"
 #include "red/survey.h"
 #include "store/arrival.h"
@@ -20,7 +21,7 @@ static const char *const state_names[] = {
     [SCR_CANDIDATE_OUTPUT] = "output",         [SCR_CANDIDATE_DROPPED] = "dropped",
     [SCR_CANDIDATE_INCOMPLETE] = "incomplete", [SCR_CANDIDATE_FAILED] = "failed",
     [SCR_CANDIDATE_CORRUPT] = "corrupt",       [SCR_CANDIDATE_VERSION] = "version",
-    [SCR_CANDIDATE_UNREADABLE] = "unreadable",
+    [SCR_CANDIDATE_UNREADABLE] = "unreadable", [SCR_CANDIDATE_UNSEEN] = "unseen",
 };
 
 const char *scr_candidate_state_name(enum scr_candidate_state s)
@@ -189,6 +190,40 @@ static int judge_cache(const struct scr_judge *q, const struct scr_index *index,
 out:
     free(ids);
     scr_survey_fini(&s);
+    return rc;
+}
+
+/* --- in caches out of reach --- */
+
+static int add_unseen(struct scr_judgement *j, const struct scr_incache *is)
+{
+    struct scr_candidate *c = add(j, is->id, 1);
+    if (c == NULL)
+        return SCR_E_NOMEM;
+    char *where = scr_incache_text(is);
+    c->name = scr_strdup(is->name);
+    c->is_ckpt = is->is_ckpt;
+    c->reason = scr_candidate_state_name(SCR_CANDIDATE_UNSEEN);
+    if (where != NULL)
+        find(c, SCR_CANDIDATE_UNSEEN, "%s, by flush.scr: not looked at", where);
+    free(where);
+    return c->name != NULL && c->why != NULL ? SCR_OK : SCR_E_NOMEM;
+}
+
+static int list_unseen(const struct scr_judge *q, const struct scr_index *index,
+                       struct scr_judgement *j, struct scr_err *err)
+{
+    struct scr_incaches caches = { 0 };
+    int rc;
+    if (!q->unseen || q->ncntl > 0 || q->nshared > 0)
+        return SCR_OK;
+    TRY_OUT(scr_incaches_look(q->env, q->prefix, index, &caches, err));
+    for (size_t i = 0; i < caches.n; i++)
+        if (add_unseen(j, &caches.of[i]) != SCR_OK)
+            TRY_OUT(scr_no_memory(err));
+    j->unseen = j->n;
+out:
+    scr_incaches_fini(&caches);
     return rc;
 }
 
@@ -388,7 +423,7 @@ static void start_progress(const struct scr_judge *q, const struct scr_index *in
 /* In cache its number is another dataset's. */
 static int has_clash(const struct scr_judgement *j, int id)
 {
-    for (size_t i = 0; i < j->n; i++)
+    for (size_t i = j->unseen; i < j->n; i++)
         if (j->c[i].in_cache && j->c[i].id == id)
             return j->c[i].clash && j->c[i].copy != SCR_COPY_PURGED;
     return 0;
@@ -418,7 +453,7 @@ static int judge_prefix(const struct scr_judge *q, const struct scr_index *index
 static int list_copies(const struct scr_judge *q, const struct scr_judgement *j,
                        struct scr_restart_list *list, struct scr_err *err)
 {
-    for (size_t i = 0; i < j->n; i++) {
+    for (size_t i = j->unseen; i < j->n; i++) {
         const struct scr_candidate *c = &j->c[i];
         scr_restart_list_add(list,
                              (struct scr_restart_copy){ .id = c->id,
@@ -445,7 +480,7 @@ struct caches {
 static int is_gone(const void *arg, int id)
 {
     const struct scr_judgement *j = arg;
-    for (size_t i = 0; i < j->n; i++)
+    for (size_t i = j->unseen; i < j->n; i++)
         if (j->c[i].in_cache && j->c[i].id == id)
             return j->c[i].copy == SCR_COPY_LOST || j->c[i].copy == SCR_COPY_PURGED;
     return 1;
@@ -545,12 +580,13 @@ static int finish(const struct scr_judge *q, struct scr_judgement *j,
     const struct scr_restart_copy *taken = scr_restart_order(&ask, &list);
     if (!tell_lost(q, &list, j))
         TRY_OUT(scr_no_memory(err));
-    for (size_t i = 0; i < j->n; i++) {
+    for (size_t i = j->unseen; i < j->n; i++) {
         struct scr_candidate *c = &j->c[i];
-        c->taken = &list.c[i] == taken;
+        const struct scr_restart_copy *copy = &list.c[i - j->unseen];
+        c->taken = copy == taken;
         if (c->taken)
             j->taken = c;
-        if (!explain(q, j, &list.c[i], c) || !tell_ranks(q, c) || !tell_entry(q, c))
+        if (!explain(q, j, copy, c) || !tell_ranks(q, c) || !tell_entry(q, c))
             TRY_OUT(scr_no_memory(err));
     }
 out:
@@ -566,6 +602,7 @@ int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_e
     TRY_OUT(scr_prefix_index_look(q->env, q->prefix, &index, err));
     TRY_OUT(scr_arrivals_look(q->env, q->prefix, &index, NULL, &arrived, err));
     TRY_OUT(scr_replacings_look(q->env, q->prefix, &index, err));
+    TRY_OUT(list_unseen(q, &index, out, err));
     TRY_OUT(judge_cache(q, &index, out, err));
     TRY_OUT(judge_prefix(q, &index, out, err));
     TRY_OUT(find_lost(q, &index, out, err));

@@ -220,8 +220,9 @@ static int find_holder(struct look *l, int *held, struct scr_lock_holder *who,
     int rc = path ? SCR_OK : scr_no_memory(err);
     *held = 0;
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs && rc == SCR_OK; i++) {
+        int is_ours = i + 1 == sizeof jobs / sizeof *jobs; /* it may have no run */
         *held = holds_lock(l, path, jobs[i], who);
-        if (l->s->job == NULL || *held == 1)
+        if (*held == 1 || (l->s->job == NULL && !is_ours))
             rc = keep(&l->s->job, jobs[i], err);
         if (*held != 0)
             break;

@@ -242,6 +242,45 @@ is 1 "    DSET WHERE  STATE      NAME: WHY
 a restart finds nothing"
 whole 1
 
+# --- caches that this host does not have ---
+mkdir ../login
+cd ../login || exit 99
+whole 1
+cli_cache "$base" tester 7 4 XOR 4 4 "$PWD"
+mkdir "$tmp/elsewhere"
+where="in cache on nodes that the event log does not name of job 7, by flush.scr: not looked at"
+export SCR_CNTL_BASE="$tmp/elsewhere" SCR_CACHE_BASE="$tmp/elsewhere"
+run scr why
+one cache 4 unseen "ckpt.4: $where"
+has 0 "a restart that finds these caches takes dataset 4 (ckpt.4); without them"
+has 0 "a restart takes dataset 1 (ckpt.1) from the prefix directory"
+run scr_inspect
+has 0 "     4 cache  unseen     ckpt.4: $where"
+run scr why --json
+has 0 '"reason": "unseen"'
+run scr_have_restart
+is 0 ckpt.1
+run scr why --no-cache
+! grep -q unseen "$out" || fail "nothing of a cache expected"
+run scr_index --list
+warns 0 "dataset 4 (ckpt.4) is only in cache on nodes that the event log does not name of job 7, by flush.scr"
+printf '{"time":"2026-01-31T12:00:00+01:00","host":"n1","jobid":"7","event":"RUN_START","nodelist":"n[0-3]"}\n' >.scr/log
+scr_index --drop ckpt.1 >/dev/null
+run scr why
+one cache 4 unseen "in cache on nodes n[0-3] of job 7, by flush.scr"
+has 1 "a restart that finds these caches takes dataset 4 (ckpt.4); without them"
+has 1 "a restart finds nothing"
+run scr_inspect
+has 1 "unseen"
+run scr_index
+warns 0 "is only in cache on nodes n[0-3] of job 7, by flush.scr"
+printf 'no hash file' >.scr/flush.scr
+run scr why
+has 1 "a restart finds nothing"
+! grep -q unseen "$out" || fail "a damaged flush file lists nothing"
+export SCR_CNTL_BASE="$base" SCR_CACHE_BASE="$base"
+cd ../neighbour || exit 99
+
 # --- one that a flush left without its record ---
 mv ckpt.1/rank_1.dat away
 bare 1
