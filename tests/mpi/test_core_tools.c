@@ -408,6 +408,56 @@ JOB_CASE(nothing_is_saved_during_a_run, 4)
     job_check_prefix(job, nodes, "c2", 2);
 }
 
+static long size_of_large(int rank, int file, int seed)
+{
+    (void)seed;
+    return file < 2 ? 150000 + 10 * rank + file : -1;
+}
+
+/* What scr status says, on all ranks: 1 if it has the text, on rank 0. *done: how much of
+ * a flush. */
+static int status_has(struct job *job, const char *text, long long *done)
+{
+    struct mpi_test *t = job->t;
+    char out[8192];
+    int has = 0;
+    CHECK_INT(tool(job, NULL, out, sizeof out, "status", "--json", NULL), 0);
+    if (job->rank == 0) {
+        const char *at = strstr(out, "\"done\": ");
+        *done = -1;
+        CHECK(at == NULL || sscanf(at, "\"done\": %lld", done) == 1);
+        has = strstr(out, text) != NULL;
+    }
+    MPI_Bcast(&has, 1, MPI_INT, 0, job->comm);
+    MPI_Bcast(done, 1, MPI_LONG_LONG, 0, job->comm);
+    return has;
+}
+
+/* It is slow enough to be looked at on the way. */
+JOB_CASE(status_follows_a_flush_in_the_background, 4)
+{
+    long long done = 0, before = 0;
+    job->size_of = size_of_large;
+    struct scr_ctx *ctx =
+        job_start(job, nodes, "SCR_LOG_ENABLE=1", "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1",
+                  "SCR_FLUSH_ASYNC_BW=100KB", NULL);
+    CHECK(status_has(job, "\"state\": \"running\"", &done));
+    CHECK_INT(done, -1);
+    job_checkpoint(job, ctx, "c1", 1);
+    for (int i = 0; i < MPI_TEST_PATIENCE_MS && done <= 0; i++)
+        CHECK(status_has(job, "\"async\": true", &done));
+    CHECK(done < 1200000);
+    CHECK(status_has(job, "\"survives\": 1", &before) && before >= done);
+    job_kill(job, ctx);
+    CHECK(status_has(job, "\"state\": \"died\"", &done));
+    ctx = job_start(job, nodes, "SCR_LOG_ENABLE=1", "SCR_FLUSH=1", NULL);
+    job_check_restart(job, ctx, "c1", 1);
+    job_end(job, ctx);
+    CHECK(status_has(job, "\"state\": \"ended\"", &done));
+    CHECK_INT(done, -1);
+    CHECK(status_has(job, "\"only_in_cache\": 0", &done));
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -417,5 +467,6 @@ int main(int argc, char **argv)
                   RUN(it_knows_what_a_start_gives_the_names_that_are_missing),
                   RUN(the_command_sees_a_cache_that_all_nodes_share),
                   RUN(verify_reads_and_repairs_the_cache_of_a_job),
-                  RUN(nothing_is_saved_during_a_run)));
+                  RUN(nothing_is_saved_during_a_run),
+                  RUN(status_follows_a_flush_in_the_background)));
 }
