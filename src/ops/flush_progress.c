@@ -11,6 +11,9 @@
 #include "store/flushing.h"
 #include "xfer/copy.h"
 
+/* A rate of less time says little. */
+enum { SETTLED_S = 2 };
+
 /* One flush that is looked at. */
 struct look {
     const struct scr_env *env;
@@ -159,7 +162,7 @@ static int measure(struct look *l, const struct scr_index *index, double now,
     TRY_OUT(describe(l, plan, index, err));
     l->f->since = begin_of(l);
     TRY_OUT(count(l, plan, err));
-    if (l->f->since > 0 && now - l->f->since >= 1)
+    if (l->f->since > 0 && now - l->f->since >= SETTLED_S)
         l->f->rate = (double)l->fresh / (now - l->f->since);
 out:
     scr_hash_delete(plan);

@@ -18,8 +18,8 @@ struct scr_flush_progress {
 };
 
 /* The newest flush that runs, else the newest unfinished one. index: as it was read
- * just before; now: seconds since 1970. SCR_E_NOMEM, or an error of a record that cannot be
- * read. Free with scr_flush_progress_fini in any case. */
+ * just before; now: seconds since 1970. SCR_E_NOMEM, or an error of a record that
+ * cannot be read. Free with scr_flush_progress_fini in any case. */
 int scr_flush_progress_find(const struct scr_env *env, const struct scr_prefix *p,
                             const struct scr_index *index, double now,
                             struct scr_flush_progress *out, struct scr_err *err);

@@ -414,8 +414,8 @@ static long size_of_large(int rank, int file, int seed)
     return file < 2 ? 150000 + 10 * rank + file : -1;
 }
 
-/* What scr status says, on all ranks: 1 if it has the text, on rank 0. *done: how much of
- * a flush. */
+/* 1 on all ranks if the JSON of scr status has the text. *done: bytes of its flush, -1:
+ * there is none. */
 static int status_has(struct job *job, const char *text, long long *done)
 {
     struct mpi_test *t = job->t;
