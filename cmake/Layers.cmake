@@ -87,12 +87,13 @@ target_link_libraries(scr_shared PRIVATE ${SCR_SERIAL_LIBS} MPI::MPI_C)
 target_link_libraries(scr_static PUBLIC ${SCR_SERIAL_LIBS} MPI::MPI_C)
 
 # The program scr and its links.
+include(cmake/Page.cmake)
 file(GLOB_RECURSE tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.c)
 if(tool_sources)
     add_executable(scr_tool ${tool_sources})
     set_target_properties(scr_tool PROPERTIES OUTPUT_NAME scr)
     target_include_directories(scr_tool PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
-                               ${PROJECT_SOURCE_DIR}/tools)
+                               ${PROJECT_SOURCE_DIR}/tools ${SCR_PAGE_DIR})
     target_compile_options(scr_tool PRIVATE ${SCR_WARNINGS})
     target_compile_definitions(scr_tool PRIVATE ${SCR_DEFINES} SCR_MPIRUN="${SCR_MPIRUN}"
         SCR_LIBEXECDIR="${CMAKE_INSTALL_FULL_LIBEXECDIR}/scr")

@@ -72,6 +72,7 @@ traced 0 scr_log_event --type HALT
 traced 0 scr_log_transfer --type FLUSH
 traced 0 scr_ckpt_interval
 traced 0 scr_plan -N 4 -n 8 -b 1g
+traced 0 scr_report
 for loop in scr_mpirun scr_srun; do
     rm -f again
     [ "$loop" = scr_mpirun ] || export SCR_RESOURCE_MANAGER=NONE

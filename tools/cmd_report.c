@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_report: what the event log says of all runs of a prefix directory, as a page, as
+ * text or as JSON. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/io.h"
+#include "report.h"
+#include "store/eventlog.h"
+
+enum { OPT_PREFIX, OPT_LOGFILE, OPT_OUTPUT, OPT_TEXT, OPT_JSON };
+
+/* Rows of a page: more than anyone reads, and a browser stays quick. */
+enum { PAGE_MOST = 2000 };
+
+static const struct scr_opt opts[] = {
+    [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the jobs" },
+    [OPT_LOGFILE] = { "logfile", 'l', "FILE",
+                      "event log (default: that of the prefix)" },
+    [OPT_OUTPUT] = { "output", 'o', "FILE",
+                     "write to FILE, - for stdout (default: scr_report.html)" },
+    [OPT_TEXT] = { "text", 't', NULL, "print text for a terminal" },
+    [OPT_JSON] = { "json", 'j', NULL, "print JSON" },
+    { 0 },
+};
+
+static int take(void *arg, const struct scr_event *e, struct scr_err *err)
+{
+    return scr_history_add(arg, e, err);
+}
+
+static int read_log(struct scr_tool *t, const char *logfile, struct scr_history *h,
+                    struct scr_err *err)
+{
+    struct scr_eventlog_reader reader = { .event = take, .arg = h };
+    TRY(logfile ? scr_eventlog_walk_file(&t->env, logfile, &reader, err)
+                : scr_eventlog_walk(&t->env, &t->prefix, &reader, err));
+    h->doubts.damaged = reader.damaged;
+    return scr_history_finish(h, err);
+}
+
+/* The text to a file, or to stdout. */
+static int put(struct scr_tool *t, const char *path, const struct scr_str *text,
+               struct scr_err *err)
+{
+    if (text->bad)
+        return scr_no_memory(err);
+    if (strcmp(path, "-") == 0) {
+        (void)fwrite(text->p, 1, text->len, t->out); /* scr_tool_main checks it */
+        return SCR_OK;
+    }
+    TRY(scr_file_replace(t->env.sys, path, text->p, text->len,
+                         (struct scr_replace){ 0644, SCR_VOLATILE }, err));
+    scr_tool_print_line(t, "%s", path);
+    return SCR_OK;
+}
+
+static int report(struct scr_tool *t, const struct scr_args *a, const struct report *r,
+                  struct scr_err *err)
+{
+    struct scr_str text = SCR_STR_INIT;
+    int is_json = a->opt[OPT_JSON] != NULL;
+    const char *path = a->opt[OPT_OUTPUT] ? a->opt[OPT_OUTPUT]
+                       : is_json          ? "-"
+                                          : "scr_report.html";
+    if (a->opt[OPT_TEXT] != NULL) {
+        scr_report_text(t, r);
+        return SCR_OK;
+    }
+    is_json ? scr_report_json(r, &text) : scr_report_html(r, &text);
+    int rc = put(t, path, &text, err);
+    scr_str_free(&text);
+    return rc;
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    const char *logfile = a->opt[OPT_LOGFILE];
+    struct scr_history h;
+    TRY(scr_tool_exclusive(t, a, err, (const int[]){ OPT_TEXT, OPT_JSON, -1 }));
+    TRY(scr_tool_exclusive(t, a, err, (const int[]){ OPT_TEXT, OPT_OUTPUT, -1 }));
+    TRY(scr_tool_exclusive(t, a, err, (const int[]){ OPT_PREFIX, OPT_LOGFILE, -1 }));
+    TRY(logfile ? SCR_OK : scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
+    scr_history_init(&h);
+    int rc = read_log(t, logfile, &h, err);
+    const struct report r = { .h = &h,
+                              .source = logfile ? logfile : t->prefix.path,
+                              .now = (double)time(NULL),
+                              .most = a->opt[OPT_JSON] ? 0 : PAGE_MOST };
+    if (rc == SCR_OK)
+        rc = report(t, a, &r, err);
+    scr_history_fini(&h);
+    return rc;
+}
+
+const struct scr_cmd scr_cmd_report = {
+    .name = "report",
+    .usage = "[OPTION]...",
+    .about =
+        "Reports on all runs of a prefix directory, by their event log: how much of\n"
+        "the time was useful, where the rest went, checkpoints, flushes and failures,\n"
+        "and how often to checkpoint. The result is one HTML file that needs no other\n"
+        "and no network.",
+    .opts = opts,
+    .run = run,
+};
