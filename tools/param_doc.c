@@ -41,7 +41,7 @@ void scr_doc_type(struct scr_str *out, const struct scr_spec *spec)
     char words[160];
     if (spec->type == SCR_TYPE_STR && !spec->component)
         return;
-    if (spec->type == SCR_TYPE_INT && spec->max > INT_MAX)
+    if (spec->type == SCR_TYPE_INT && spec->max > INT_MAX && spec->word == NULL)
         (void)snprintf(words, sizeof words, "an integer, at least %.0f", spec->min);
     else
         (void)scr_spec_expected(spec, words, sizeof words);

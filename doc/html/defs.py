@@ -77,6 +77,9 @@ def defs(root: Path, name: str) -> tuple[list[tuple[str, list[str]]], dict[str, 
 
 
 def range_text(arg: str) -> str:
+    if arg.startswith("ATLEAST_OR"):
+        low, word = arg[11:-1].split(",")
+        return f"at least {low.strip()}, or {STRING.findall(word)[0]}"
     if arg.startswith("ATLEAST"):
         return "at least " + arg[8:-1]
     if arg.startswith("BETWEEN"):

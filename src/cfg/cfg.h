@@ -25,6 +25,9 @@
 /* SCR_JOB_ID where there is no resource manager. */
 #define SCR_NO_JOB_ID "defjobid"
 
+/* Of an INT that also takes the word AUTO: that. */
+enum { SCR_AUTO = -1 };
+
 struct scr_cfg; /* opaque */
 
 enum scr_cfg_source {

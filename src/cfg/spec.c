@@ -14,6 +14,7 @@
 
 #define ANYVALUE          .min = 0, .max = DBL_MAX
 #define ATLEAST(lo)       .min = (lo), .max = DBL_MAX
+#define ATLEAST_OR(lo, w) ATLEAST(lo), .word = (w)
 #define BETWEEN(lo, hi)   .min = (lo), .max = (hi)
 #define ONEOF(list)       .choices = (list)
 #define COMPONENT         .component = 1
@@ -203,6 +204,10 @@ static int parse_bool(const struct scr_spec *spec, const char *text,
 static int parse_int(const struct scr_spec *spec, const char *text,
                      struct scr_value *out)
 {
+    if (spec->word != NULL && strcasecmp(text, spec->word) == 0) {
+        out->i = SCR_AUTO;
+        return 1;
+    }
     return scr_parse_int(text, &out->i) && in_range(spec, out->i);
 }
 
@@ -308,7 +313,10 @@ static void words_of_range(const struct scr_spec *spec, char *buf, size_t n)
 {
     const struct type *type = &types[spec->type];
     double max = spec->max < type->most ? spec->max : type->most;
-    if (max < DBL_MAX)
+    if (spec->word != NULL)
+        snprintf(buf, n, "%s, at least %.0f, or %s", type->words, spec->min,
+                 spec->word);
+    else if (max < DBL_MAX)
         snprintf(buf, n, "%s from %.0f to %.0f", type->words, spec->min, max);
     else
         snprintf(buf, n, "%s, at least %.0f", type->words, spec->min);

@@ -26,6 +26,7 @@ struct scr_spec {
     const char *parent;  /* key of the line a child belongs to; NULL for parameters */
     const char *def;     /* default as text, NULL: unset; of a child also "$SCR_NAME" */
     double min, max;     /* of numbers, inclusive */
+    const char *word;    /* of INT: a word it may be, SCR_AUTO; else NULL */
     const char *choices; /* of ENUM: "A|B|C[:level]" */
     int component;       /* of STR: has to be usable as one component of a path */
     const char *unit;    /* "" if none */

@@ -190,6 +190,7 @@ static int end_all(struct scr_ctx *ctx)
     if (scr_cache_kind(ctx, id) & SCR_IS_CKPT) {
         ctx->times.flush += scr_now_mono() - since;
         ctx->times.flushes++;
+        ctx->times.last_flush = since;
     }
     let_output_go_all(ctx, id);
     scr_retain_all(ctx);

@@ -157,7 +157,7 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
 /* Names of what SCR_Finalize would copy. */
 static void list_unsaved(const struct scr_ctx *ctx, struct scr_str *names)
 {
-    int newest = ctx->prm.flush > 0 ? scr_cache_newest_ckpt(ctx, 0) : 0;
+    int newest = ctx->prm.flush != 0 ? scr_cache_newest_ckpt(ctx, 0) : 0;
     for (size_t i = 0; i < ctx->cache.nheld; i++) {
         struct scr_dataset d;
         int id = ctx->cache.held[i].id;

@@ -427,7 +427,7 @@ int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
 static int flush_last_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_err second = SCR_ERR_INIT;
-    int newest = ctx->prm.flush > 0;
+    int newest = ctx->prm.flush != 0;
     int rc = newest ? SCR_OK : scr_is_halted_all(ctx, &newest, err);
     int rc2 = scr_flush_pending_all(ctx, newest || rc != SCR_OK,
                                     rc == SCR_OK ? err : &second);

@@ -47,6 +47,7 @@ int scr_off_complete_output_all(struct scr_ctx *ctx, const struct scr_comm *worl
         scr_err_prefix(err, "SCR_Complete_output");
     double now = scr_now_mono();
     ctx->times.ckpt += now - ctx->out.start;
+    ctx->times.ckpts++;
     ctx->times.compute_start = ctx->times.last_ckpt = now;
     scr_output_fini(&ctx->out);
     ctx->state = SCR_STATE_OFF;

@@ -441,29 +441,40 @@ static int complete_all(struct scr_ctx *ctx, int valid, int *may_go,
     return rc;
 }
 
+/* For the autopilot. A flush that was only begun notes its end elsewhere. */
+static void note_flush(struct scr_ctx *ctx, const struct scr_output *out, double since,
+                       int is_done)
+{
+    double now = scr_now_mono();
+    if (!out->is_ckpt)
+        return;
+    ctx->times.blocked += now - since;
+    if (!is_done)
+        return;
+    ctx->times.flush += now - since;
+    ctx->times.flushes++;
+    ctx->times.last_flush = now;
+}
+
 /* Flushes a sealed dataset if it is due. Output must reach the prefix; for a checkpoint
  * that is safe in cache a failed flush is a warning, and it is tried again later. */
 static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
                          struct scr_err *err)
 {
-    int every = ctx->prm.flush;
-    int due =
-        out->is_ckpt && every > 0 && (ctx->ckpt_id % every == 0 || ctx->flusher.owed);
+    int due = out->is_ckpt && scr_is_flush_due_all(ctx);
     if (!out->is_output && !due)
         return SCR_OK;
+    double since = scr_now_mono();
     if (scr_async_is_on(ctx)) {
         ctx->flusher.owed = due ? 0 : ctx->flusher.owed;
         scr_async_start_all(ctx, out->id);
+        note_flush(ctx, out, since, 0);
         return SCR_OK;
     }
     struct scr_err why = SCR_ERR_INIT;
-    double since = scr_now_mono();
     int rc = scr_flush_dataset_all(ctx, out->id, &why);
     ctx->out.flush = scr_now_mono() - since;
-    if (rc == SCR_OK && out->is_ckpt) {
-        ctx->times.flush += ctx->out.flush;
-        ctx->times.flushes++;
-    }
+    note_flush(ctx, out, since, rc == SCR_OK);
     ctx->flusher.owed = due ? rc != SCR_OK : ctx->flusher.owed;
     if (rc == SCR_OK && !out->is_ckpt) {
         struct scr_err left = SCR_ERR_INIT;
@@ -539,6 +550,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
                 ctx->out.id, ctx->out.name, now - ctx->out.start);
         if (is_ckpt) {
             ctx->times.ckpt += now - ctx->out.start;
+            ctx->times.ckpts++;
             ctx->times.last_ckpt = now;
         }
         note_end(ctx, now, NULL);

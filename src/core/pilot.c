@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When to checkpoint where nothing is set. */
+/* When to checkpoint where nothing is set, and what to flush with SCR_FLUSH=AUTO. */
 #include "core/pilot.h"
 
 #include <math.h>
@@ -34,8 +34,12 @@ static int edit_stats(scr_hash *h, void *arg, int *changed, struct scr_err *err)
                                       (int64_t)ctx->prm.end_time };
     *changed = 1;
     TRY(scr_autopilot_get(h, &in_file, err));
-    if (!p->is_entered)
+    if (!p->is_entered) {
         p->stats = in_file;
+        if (scr_pilot_failure(ctx) == SCR_FAILED_SYSTEM)
+            p->stats.unflushed = 0;
+        p->stats.unflushed += p->unkept;
+    }
     p->stats.uptime = in_file.uptime + p->unkept;
     memcpy(p->stats.failures, in_file.failures, sizeof in_file.failures);
     p->stats.failures[scr_pilot_failure(ctx)] += scr_autopilot_settle(h, &in_file, &me);
@@ -47,14 +51,20 @@ static int edit_stats(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
+static void count_time(struct scr_pilot *p, double now)
+{
+    p->stats.uptime += now - p->counted;
+    p->stats.unflushed += now - p->counted;
+    p->unkept += now - p->counted;
+    p->counted = now;
+}
+
 /* A lock that is stuck is not waited for twice. Where SCR is off there is no file. */
 static void keep(struct scr_ctx *ctx, double now)
 {
     struct scr_pilot *p = &ctx->pilot;
     struct scr_err why = SCR_ERR_INIT;
-    p->stats.uptime += now - p->counted;
-    p->unkept += now - p->counted;
-    p->counted = p->written = now;
+    p->written = now;
     if (ctx->prefix.path == NULL || p->is_lost)
         return;
     int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, SCR_AUTOPILOT_FILE,
@@ -72,6 +82,8 @@ static void keep(struct scr_ctx *ctx, double now)
 static void begin(struct scr_ctx *ctx, double now)
 {
     struct scr_pilot *p = &ctx->pilot;
+    if (p->begun)
+        return;
     p->begun = 1;
     p->counted = now;
     p->began = (int64_t)time(NULL);
@@ -84,34 +96,67 @@ void scr_pilot_end(struct scr_ctx *ctx)
     if (ctx->world.rank != 0 || !p->begun || p->is_over)
         return;
     p->is_over = 1;
-    keep(ctx, scr_now_mono());
+    count_time(p, scr_now_mono());
+    keep(ctx, p->counted);
 }
 
 /* --- measuring --- */
 
 /* Adds the costs since the last question; 1 if a checkpoint was written. Of several the
- * mean counts, and the time to the first question counts as one between two. */
-static int learn(struct scr_ctx *ctx, double now)
+ * mean counts. */
+static int learn_costs(struct scr_ctx *ctx, double now)
 {
     struct scr_pilot *p = &ctx->pilot;
     const struct scr_times *t = &ctx->times;
-    double ckpt = t->ckpt - p->ckpt, flush = t->flush - p->flush;
-    int ckpts = ctx->ckpt_id - p->ckpts, flushes = t->flushes - p->flushes;
-    double own = scr_async_is_on(ctx) ? ckpt : ckpt - flush;
+    double ckpt = t->ckpt - p->ckpt, blocked = t->blocked - p->blocked;
+    int ckpts = t->ckpts - p->ckpts, flushes = t->flushes - p->flushes;
     if (ckpt > 0)
-        scr_average_add(&p->stats.cost, fmax(own, 0) / (ckpts > 1 ? ckpts : 1));
-    if (flushes > 0)
-        scr_average_add(&p->stats.flush, flush / flushes);
+        scr_average_add(&p->stats.cost,
+                        fmax(ckpt - blocked, 0) / (ckpts > 1 ? ckpts : 1));
+    if (flushes > 0) {
+        scr_average_add(&p->stats.flush, (t->flush - p->flush) / flushes);
+        p->stats.unflushed = now - t->last_flush;
+    }
+    if (blocked > 0 && scr_async_is_on(ctx))
+        scr_average_add(&p->stats.blocked, blocked);
+    p->ckpt = t->ckpt;
+    p->flush = t->flush;
+    p->blocked = t->blocked;
+    p->ckpts = t->ckpts;
+    p->flushes = t->flushes;
+    return ckpt > 0;
+}
+
+/* The time to the first question counts as one between two. */
+static void learn_calls(struct scr_ctx *ctx, double now)
+{
+    struct scr_pilot *p = &ctx->pilot;
+    double ckpt = ctx->times.ckpt - p->called_ckpt;
     if (p->called > 0)
         scr_average_add(&p->stats.between, fmax(now - p->called - ckpt, 0));
     else if (p->stats.between.n == 0)
-        scr_average_add(&p->stats.between, now - t->last_ckpt);
-    p->ckpt = t->ckpt;
-    p->flush = t->flush;
-    p->ckpts = ctx->ckpt_id;
-    p->flushes = t->flushes;
+        scr_average_add(&p->stats.between, now - ctx->times.last_ckpt);
     p->called = now;
-    return ckpt > 0;
+    p->called_ckpt = ctx->times.ckpt;
+}
+
+/* What is to be known for an answer; *left of the allocation. */
+static void look(struct scr_ctx *ctx, double now, struct scr_advice *advice,
+                 double *left)
+{
+    struct scr_pilot *p = &ctx->pilot;
+    const struct scr_params *prm = &ctx->prm;
+    int is_direct = prm->cache_bypass || prm->cache_size == 0;
+    const struct scr_autopilot_job job = { .nodes = ctx->nodes,
+                                           .mtbf = prm->mtbf,
+                                           .flush_every = is_direct ? 1 : prm->flush,
+                                           .is_async = scr_async_is_on(ctx),
+                                           .most = prm->checkpoint_overhead };
+    count_time(p, now);
+    if (learn_costs(ctx, now) || now - p->written >= SCR_AUTOPILOT_EVERY)
+        keep(ctx, now);
+    scr_autopilot_advise(&p->stats, &job, advice);
+    *left = prm->end_time > 0 ? prm->end_time - (double)time(NULL) : INFINITY;
 }
 
 static void tell(struct scr_ctx *ctx, const struct scr_advice *advice)
@@ -133,22 +178,32 @@ static void tell(struct scr_ctx *ctx, const struct scr_advice *advice)
 int scr_pilot_is_time(struct scr_ctx *ctx)
 {
     struct scr_pilot *p = &ctx->pilot;
-    const struct scr_params *prm = &ctx->prm;
-    int is_direct = prm->cache_bypass || prm->cache_size == 0;
-    const struct scr_autopilot_job job = { .nodes = ctx->nodes,
-                                           .mtbf = prm->mtbf,
-                                           .flush_every = is_direct ? 1 : prm->flush,
-                                           .is_async = scr_async_is_on(ctx),
-                                           .most = prm->checkpoint_overhead };
     struct scr_advice advice;
-    double now = scr_now_mono(), left = INFINITY;
-    if (!p->begun)
-        begin(ctx, now);
-    if (learn(ctx, now) || now - p->written >= SCR_AUTOPILOT_EVERY)
-        keep(ctx, now);
-    scr_autopilot_advise(&p->stats, &job, &advice);
+    double now = scr_now_mono(), left;
+    p->is_asked = 1;
+    begin(ctx, now);
+    learn_calls(ctx, now);
+    look(ctx, now, &advice, &left);
     tell(ctx, &advice);
-    if (prm->end_time > 0)
-        left = prm->end_time - (double)time(NULL);
     return scr_autopilot_is_due(&p->stats, &advice, now - ctx->times.last_ckpt, left);
+}
+
+/* While a flush is under way in the background the next one waits. */
+int scr_pilot_flushes(struct scr_ctx *ctx)
+{
+    struct scr_pilot *p = &ctx->pilot;
+    struct scr_advice advice;
+    double now = scr_now_mono(), left;
+    begin(ctx, now);
+    if (!p->is_asked)
+        learn_calls(ctx, now);
+    look(ctx, now, &advice, &left);
+    int due = ctx->flusher.n == 0 &&
+              scr_autopilot_flush_is_due(&p->stats, &advice, now - ctx->times.last_ckpt,
+                                         left);
+    if (due)
+        scr_log(&ctx->log, SCR_LOG_INFO,
+                "%s is flushed: %.0f s since the last flush, one every %.0f s is best",
+                ctx->out.name, p->stats.unflushed, advice.flush);
+    return due;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The autopilot of a run (fmt/autopilot.h): measures, keeps what it learns in the
- * prefix directory, and says when to checkpoint. All of it is rank 0's, local, and
- * never fails a call: what cannot be kept is a warning. */
+ * prefix directory, and says when to checkpoint and what to flush. All of it is rank
+ * 0's, local, and never fails a call: what cannot be kept is a warning. */
 #ifndef SCR_CORE_PILOT_H
 #define SCR_CORE_PILOT_H
 
@@ -12,7 +12,8 @@ struct scr_ctx;
 
 struct scr_pilot {
     struct scr_autopilot stats;
-    int begun;      /* the program has asked */
+    int begun;      /* the program has asked, or completed a checkpoint */
+    int is_asked;   /* it asks when to checkpoint, and the answers are those here */
     int64_t began;  /* then, in seconds since 1970 */
     int is_entered; /* the file has this run, and stats continue from it */
     int is_lost;    /* its lock is stuck: it is not written any more */
@@ -25,13 +26,16 @@ struct scr_pilot {
     /* scr_now_mono(): up to when uptime counts; when the file was written; when the
        program asked last */
     double counted, written, called;
+    double called_ckpt; /* scr_times.ckpt at that call */
     /* scr_times as they were then */
-    double ckpt, flush;
+    double ckpt, flush, blocked;
     int flushes, ckpts;
 };
 
 /* At a call of SCR_Need_checkpoint: 1 if a checkpoint is due. */
 int scr_pilot_is_time(struct scr_ctx *ctx);
+/* When a checkpoint is complete, with SCR_FLUSH=AUTO: 1 if it is to be flushed. */
+int scr_pilot_flushes(struct scr_ctx *ctx);
 /* Why the run before died, if it did, by what this start has found. */
 enum scr_failure scr_pilot_failure(const struct scr_ctx *ctx);
 /* The run ends by itself, or by a request: its death after that is no failure. */

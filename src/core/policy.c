@@ -266,14 +266,33 @@ static int is_automatic(const struct scr_ctx *ctx)
             scr_cfg_is_set(ctx->cfg, "SCR_CHECKPOINT_AUTO"));
 }
 
+static void find_end_time_for_pilot(struct scr_ctx *ctx)
+{
+    if (!ctx->pilot.begun && ctx->prefix.path != NULL)
+        find_end_time(ctx, NULL);
+}
+
+int scr_is_flush_due_all(struct scr_ctx *ctx)
+{
+    int every = ctx->prm.flush, due = 0;
+    if (ctx->flusher.owed || every == 0)
+        return ctx->flusher.owed;
+    if (every != SCR_AUTO)
+        return ctx->ckpt_id % every == 0;
+    if (ctx->world.rank == 0) {
+        find_end_time_for_pilot(ctx);
+        due = scr_pilot_flushes(ctx);
+    }
+    return scr_or_all(&ctx->world, due);
+}
+
 int scr_is_time_for_ckpt(struct scr_ctx *ctx)
 {
     const struct scr_params *p = &ctx->prm;
     const struct scr_times *t = &ctx->times;
     double now = scr_now_mono();
     if (is_automatic(ctx)) {
-        if (!ctx->pilot.begun && ctx->prefix.path != NULL)
-            find_end_time(ctx, NULL);
+        find_end_time_for_pilot(ctx);
         return scr_pilot_is_time(ctx);
     }
     if (p->checkpoint_interval <= 0 && p->checkpoint_seconds <= 0 &&

@@ -12,8 +12,12 @@ struct scr_times {
     double run_start;     /* when SCR_Init returned, scr_now_mono() */
     double compute_start; /* since when the program computes, likewise */
     double compute, ckpt; /* seconds so far */
+    int ckpts;            /* checkpoints in that time */
     double flush;         /* the same of flushes of checkpoints, */
     int flushes;          /* and how many */
+    double blocked;       /* part of ckpt in which flushes were begun, or waited for */
+    double last_flush;    /* since when the newest flushed checkpoint exists; 0: none
+                             was flushed in this run */
     double last_ckpt;     /* end of the last checkpoint */
     int need_calls;       /* calls of SCR_Need_checkpoint */
 };
@@ -22,6 +26,8 @@ int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
 /* The answer by the parameters and this rank's clock, or by the autopilot. Local, of
  * rank 0. */
 int scr_is_time_for_ckpt(struct scr_ctx *ctx);
+/* 1 on all ranks if the checkpoint that is complete now is to be flushed. */
+int scr_is_flush_due_all(struct scr_ctx *ctx);
 int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
 /* Halt file at Init: sets ctx->halt and says why; asked again when the run begins, it
  * drops entries of an earlier allocation. Local, for rank 0. */

@@ -28,6 +28,7 @@ static const struct {
 } averages[] = {
     { "COST", offsetof(struct scr_autopilot, cost) },
     { "FLUSH", offsetof(struct scr_autopilot, flush) },
+    { "BLOCKED", offsetof(struct scr_autopilot, blocked) },
     { "BETWEEN", offsetof(struct scr_autopilot, between) },
 };
 enum { NAVERAGES = sizeof averages / sizeof *averages };
@@ -86,6 +87,8 @@ int scr_autopilot_get(const scr_hash *h, struct scr_autopilot *a, struct scr_err
     TRY(get_version(h, err));
     TRY(get_number(h, "UPTIME", &usec, err));
     got.uptime = (double)usec / USEC;
+    TRY(get_number(h, "UNFLUSHED", &usec, err));
+    got.unflushed = (double)usec / USEC;
     for (size_t i = 0; i < SCR_FAILURES; i++)
         TRY(get_number(scr_hash_get(h, "FAILURES"), classes[i], &got.failures[i], err));
     for (size_t i = 0; i < NAVERAGES; i++) {
@@ -113,6 +116,9 @@ int scr_autopilot_set(scr_hash *h, const struct scr_autopilot *a)
     struct scr_autopilot copy = *a;
     scr_hash_set_val_i64(h, "VERSION", VERSION);
     set_usec(h, "UPTIME", a->uptime);
+    (void)scr_hash_unset(h, "UNFLUSHED");
+    if (a->unflushed > 0)
+        set_usec(h, "UNFLUSHED", a->unflushed);
     for (size_t i = 0; i < SCR_FAILURES; i++)
         if (a->failures[i] > 0)
             scr_hash_set_val_i64(scr_hash_setf(h, NULL, "FAILURES"), classes[i],
@@ -208,39 +214,61 @@ static double rate_of(const struct scr_autopilot *a,
 /* Before anything is known; what an end of the allocation needs besides. */
 static const double first_interval = 60, margin = 60;
 
+/* How long the program does without computing, for a flush. */
+static double cost_of_flush(const struct scr_autopilot *a,
+                            const struct scr_autopilot_job *job)
+{
+    if (job->flush_every == 0)
+        return 0;
+    return job->is_async ? a->blocked.value + scr_flush_slowdown * a->flush.value
+                         : a->flush.value;
+}
+
+/* For flushes alone, to the first order: those in between do not matter to them. */
+static double time_between_flushes(const struct scr_ckpt_level *flush, double drain)
+{
+    return fmax(scr_interval_young(flush->cost, 1 / flush->rate), drain);
+}
+
 void scr_autopilot_advise(const struct scr_autopilot *a,
                           const struct scr_autopilot_job *job, struct scr_advice *out)
 {
-    int n = job->flush_every > 1 ? job->flush_every : 1;
-    double near =
-        rate_of(a, job, SCR_FAILED_PROCESS) + rate_of(a, job, SCR_FAILED_NODE);
-    double far = rate_of(a, job, SCR_FAILED_SYSTEM);
-    double flush = job->flush_every > 0 ? a->flush.value / n : 0;
-    /* What only the prefix directory has is n intervals old. */
-    double rate = near + n * far;
+    const struct scr_ckpt_level level[2] = {
+        { a->cost.value,
+          rate_of(a, job, SCR_FAILED_PROCESS) + rate_of(a, job, SCR_FAILED_NODE), 0 },
+        { cost_of_flush(a, job), rate_of(a, job, SCR_FAILED_SYSTEM), 0 },
+    };
+    double drain = job->is_async && job->flush_every != 0 ? a->flush.value : 0;
+    int every = job->flush_every < 0 ? 0 : job->flush_every > 1 ? job->flush_every : 1;
+    struct scr_pace pace = scr_pace_find(level, drain, every);
+    /* Whatever only the prefix directory has is that many intervals old. */
+    double rate = level[0].rate + pace.every * level[1].rate;
     *out = (struct scr_advice){
         .is_known = a->cost.n > 0,
-        .mean = 1 / (near + far),
-        .cost = a->cost.value + (job->is_async ? scr_flush_slowdown : 1) * flush,
+        .mean = 1 / (level[0].rate + level[1].rate),
+        .cost = level[0].cost + level[1].cost / pace.every,
+        .flush = job->flush_every < 0 ? time_between_flushes(&level[1], drain) : 0,
     };
-    out->interval =
-        out->is_known ? scr_interval_best(out->cost, 1 / rate) : first_interval;
-    if (job->is_async && flush > out->interval)
-        out->interval = flush; /* the one before is still being copied */
+    out->interval = out->is_known ? pace.interval : first_interval;
     if (job->most > 0 && job->most < 100)
         out->interval = fmax(out->interval, out->cost * (100 / job->most - 1));
     out->waste = scr_interval_waste(out->cost, rate, fmax(out->interval, 1e-6));
 }
 
+static int is_other(double now, double was)
+{
+    return fabs(now - was) > 0.1 * was;
+}
+
 int scr_advice_has_changed(const struct scr_advice *now, const struct scr_advice *was)
 {
-    return now->is_known != was->is_known ||
-           fabs(now->interval - was->interval) > 0.1 * was->interval;
+    return now->is_known != was->is_known || is_other(now->interval, was->interval) ||
+           is_other(now->flush, was->flush);
 }
 
 char *scr_advice_text(const struct scr_advice *advice, const struct scr_autopilot *a)
 {
-    char mean[32], uptime[32], cost[32], interval[32];
+    char mean[32], uptime[32], cost[32], interval[32], between[32], flush[48] = "";
     int64_t failures = 0;
     scr_format_duration(advice->interval, interval, sizeof interval);
     if (!advice->is_known)
@@ -249,23 +277,38 @@ char *scr_advice_text(const struct scr_advice *advice, const struct scr_autopilo
                             interval);
     for (int i = 0; i < SCR_FAILURES; i++)
         failures += a->failures[i];
-    return scr_asprintf("MTBF %s from %" PRId64 " failure%s in %s; C %s; checkpoint "
-                        "every %s; expected waste %.1f %%",
-                        scr_format_duration(advice->mean, mean, sizeof mean), failures,
-                        failures == 1 ? "" : "s",
-                        scr_format_duration(a->uptime, uptime, sizeof uptime),
-                        scr_format_duration(advice->cost, cost, sizeof cost), interval,
-                        100 * advice->waste);
+    if (advice->flush > 0)
+        (void)snprintf(flush, sizeof flush, "; flush every %s",
+                       scr_format_duration(advice->flush, between, sizeof between));
+    return scr_asprintf(
+        "MTBF %s from %" PRId64 " failure%s in %s; C %s; checkpoint every %s%s; "
+        "expected waste %.1f %%",
+        scr_format_duration(advice->mean, mean, sizeof mean), failures,
+        failures == 1 ? "" : "s", scr_format_duration(a->uptime, uptime, sizeof uptime),
+        scr_format_duration(advice->cost, cost, sizeof cost), interval, flush,
+        100 * advice->waste);
 }
 
+/* The next call may come too late for what has to be done before the end. */
+static double time_for_last(const struct scr_autopilot *a)
+{
+    return a->cost.value + a->flush.value + margin + a->between.value;
+}
+
+/* Once it is time for the last checkpoint, one is enough. */
 int scr_autopilot_is_due(const struct scr_autopilot *a, const struct scr_advice *advice,
                          double elapsed, double left)
 {
-    double w = a->between.value;
-    /* The next call may come too late for what has to be done before the end. Once it
-     * is time for that, one checkpoint is enough. */
-    double last = a->cost.value + a->flush.value + margin + w;
-    if (elapsed >= advice->interval - w / 2)
+    double last = time_for_last(a);
+    if (elapsed >= advice->interval - a->between.value / 2)
         return 1;
     return left < last && elapsed > last - left;
+}
+
+int scr_autopilot_flush_is_due(const struct scr_autopilot *a,
+                               const struct scr_advice *advice, double elapsed,
+                               double left)
+{
+    return a->flush.n == 0 || a->unflushed >= advice->flush - elapsed / 2 ||
+           left < time_for_last(a);
 }

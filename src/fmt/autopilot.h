@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What SCR_Need_checkpoint goes by where no setting says when to checkpoint:
- * statistics of the runs of a prefix directory, kept in autopilot.scr, and the interval
- * that follows from them. Times are seconds, rates failures a second. Pure: who
- * measures calls scr_average_add, who decides asks scr_autopilot_advise, then
- * scr_autopilot_is_due at each call of the program. */
+/* What SCR_Need_checkpoint goes by where no setting says when to checkpoint, and
+ * SCR_FLUSH=AUTO: statistics of the runs of a prefix directory, kept in autopilot.scr,
+ * and the intervals that follow from them. Times are seconds, rates failures a second.
+ * Pure: who measures calls scr_average_add, who decides asks scr_autopilot_advise, then
+ * scr_autopilot_is_due at each call of the program, and scr_autopilot_flush_is_due at
+ * each checkpoint. */
 #ifndef SCR_FMT_AUTOPILOT_H
 #define SCR_FMT_AUTOPILOT_H
 
@@ -34,11 +35,13 @@ enum { SCR_AVERAGE_OF = 8 };
 void scr_average_add(struct scr_average *a, double value);
 
 struct scr_autopilot {
-    double uptime; /* of runs, from their first question on */
+    double uptime;    /* of runs, from their first question on */
+    double unflushed; /* part of it since the newest checkpoint that is flushed */
     int64_t failures[SCR_FAILURES];
     struct scr_average cost;    /* of a checkpoint, without a flush */
     struct scr_average flush;   /* time from begin to end of one */
-    struct scr_average between; /* calls of SCR_Need_checkpoint */
+    struct scr_average blocked; /* an asynchronous one keeps the program waiting */
+    struct scr_average between; /* calls of SCR_Need_checkpoint, or checkpoints */
 };
 
 /* A run that computes, or did not end by itself. */
@@ -50,9 +53,10 @@ struct scr_open_run {
 /* While a run computes it is written so often at least, if the program asks. */
 enum { SCR_AUTOPILOT_EVERY = 600 };
 
-/* autopilot.scr: VERSION=1 UPTIME FAILURES/{PROCESS,NODE,SYSTEM} {COST,FLUSH,BETWEEN}/{
- * USEC,COUNT} RUN/JOB/<id>/{SEEN,END}; scr_autopilot_file(5). An empty hash is that of
- * no run. SCR_E_CORRUPT, or SCR_E_VERSION: a newer one; *a is as it was then. */
+/* autopilot.scr: VERSION=1 UPTIME UNFLUSHED FAILURES/{PROCESS,NODE,SYSTEM} {COST,FLUSH,
+ * BLOCKED,BETWEEN}/{USEC,COUNT} RUN/JOB/<id>/{SEEN,END}; scr_autopilot_file(5). An
+ * empty hash is that of no run. SCR_E_CORRUPT, or SCR_E_VERSION: a newer one; *a is as
+ * it was then. */
 int scr_autopilot_get(const scr_hash *h, struct scr_autopilot *a, struct scr_err *err);
 /* Unknown keys and open runs stay. SCR_OK or SCR_E_NOMEM. */
 int scr_autopilot_set(scr_hash *h, const struct scr_autopilot *a);
@@ -81,8 +85,8 @@ int scr_autopilot_settle(scr_hash *h, const struct scr_autopilot *a,
 struct scr_autopilot_job {
     int nodes;       /* 1 or more */
     double mtbf;     /* of a node, until failures have been seen */
-    int flush_every; /* SCR_FLUSH: one checkpoint out of so many; 0: none, 1 also
-                        where all are written to the prefix directory */
+    int flush_every; /* SCR_FLUSH: one checkpoint out of so many; 0: none, < 0: as is
+                        best; 1 also where all are written to the prefix directory */
     int is_async;    /* flushes let the program run */
     double most;     /* percent of the time that checkpoints may take; 0: any */
 };
@@ -93,6 +97,7 @@ struct scr_advice {
     double mean;     /* time between failures of any class */
     double cost;     /* of a checkpoint, with its share of a flush */
     double waste;    /* expected share of the time, 0 to 1 */
+    double flush;    /* time between flushes; 0: SCR_FLUSH counts checkpoints */
 };
 void scr_autopilot_advise(const struct scr_autopilot *a,
                           const struct scr_autopilot_job *job, struct scr_advice *out);
@@ -106,5 +111,11 @@ char *scr_advice_text(const struct scr_advice *advice, const struct scr_autopilo
  * says yes, and one before the allocation ends, in time for a flush. */
 int scr_autopilot_is_due(const struct scr_autopilot *a, const struct scr_advice *advice,
                          double elapsed, double left);
+/* Whether to flush the checkpoint that is complete now, `elapsed` after the one before;
+ * left as above. The one nearest to the end of advice->flush is, one before the
+ * allocation ends, and, as long as no flush was measured, any. */
+int scr_autopilot_flush_is_due(const struct scr_autopilot *a,
+                               const struct scr_advice *advice, double elapsed,
+                               double left);
 
 #endif

@@ -519,9 +519,10 @@ def small_files():
     }
     write("autopilot/good-manual.scr", autopilot)
     run = {"JOB": {"1145655": {"SEEN": 1298937600, "END": 1298944800}, "1145656": {"SEEN": 1298937700}}}
-    more = {"FLUSH": average(60000000, 3), "BETWEEN": average(500000, 8)}
+    more = {"FLUSH": average(60000000, 3), "BLOCKED": average(250000, 3), "BETWEEN": average(500000, 8)}
     failures = {"PROCESS": 2, "NODE": 1, "SYSTEM": 3}
-    write("autopilot/good-all.scr", {**without(autopilot, "RUN"), "FAILURES": failures, **more, "RUN": run})
+    write("autopilot/good-all.scr", {"VERSION": 1, "UPTIME": 43200000000,
+          "UNFLUSHED": 7200000000, "FAILURES": failures, "COST": average(12000000, 8), **more, "RUN": run})
     write("autopilot/good-closed.scr", without(autopilot, "RUN"))
     write("autopilot/bad-version-newer.scr", {**autopilot, "VERSION": 2})
     write("autopilot/bad-corrupt-no-version.scr", without(autopilot, "VERSION"))

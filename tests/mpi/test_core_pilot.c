@@ -261,6 +261,96 @@ MPI_CASE(a_share_of_the_time_limits_it_if_both_are_set)
     job_free(&job);
 }
 
+/* --- SCR_FLUSH=AUTO --- */
+
+static int on_prefix(struct job *job, struct scr_ctx *ctx, const char *name, int seed)
+{
+    job_checkpoint(job, ctx, name, seed);
+    return scr_flush_is_on_prefix(ctx, ctx->last_id);
+}
+
+/* The same when so many seconds more have passed since the last flush. */
+static int on_prefix_after(struct job *job, struct scr_ctx *ctx, const char *name,
+                           double seconds)
+{
+    ctx->times.last_flush -= seconds;
+    ctx->pilot.counted -= seconds;
+    return on_prefix(job, ctx, name, 2);
+}
+
+MPI_CASE(flushes_as_often_as_is_best)
+{
+    struct job job;
+    int open;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=AUTO", NULL);
+    CHECK_INT(on_prefix(&job, ctx, "one", 1), 1); /* to measure it */
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(on_prefix(&job, ctx, "two", 2), 0);
+    CHECK_INT(on_prefix_after(&job, ctx, "three", 1e6), 1);
+    CHECK_INT(on_prefix(&job, ctx, "four", 2), 0);
+    struct scr_autopilot a = kept(&job, &open);
+    CHECK(a.flush.n == 2 && a.cost.n > 2 && a.flush.value > 0 && open == 1);
+    CHECK(a.uptime > 1e6 && a.unflushed < 1e5);
+    job_kill(&job, ctx);
+    /* The next run knows what a flush costs, and how long ago the last one was. */
+    ctx = job_start(&job, nodes, "SCR_FLUSH=AUTO", NULL);
+    CHECK_INT(on_prefix(&job, ctx, "five", 2), 0);
+    if (ctx->world.rank == 0)
+        ctx->pilot.counted -= 1e6;
+    CHECK_INT(on_prefix(&job, ctx, "six", 2), 1);
+    CHECK_INT(on_prefix(&job, ctx, "seven", 2), 0);
+    job_end(&job, ctx);
+    job_lose_node(&job, nodes); /* SCR_Finalize has flushed it, as with any but 0 */
+    ctx = job_start(&job, nodes, "SCR_FLUSH=AUTO", "SCR_HALT_ENABLED=0", NULL);
+    job_check_restart(&job, ctx, "seven", 2);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(flushes_before_the_allocation_ends)
+{
+    struct job job;
+    char end[64];
+    long now = (long)time(NULL);
+    job_new(t, &job, 4);
+    MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
+    snprintf(end, sizeof end, "SCR_END_TIME=%ld", now + 36000);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=AUTO", end, NULL);
+    CHECK_INT(on_prefix(&job, ctx, "one", 1), 1);
+    CHECK_INT(on_prefix(&job, ctx, "two", 2), 0);
+    ctx->prm.end_time = (double)now + 50;
+    CHECK_INT(on_prefix(&job, ctx, "three", 2), 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+/* One at a time; the program waits a moment only. */
+MPI_CASE(flushes_in_the_background_one_at_a_time)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=AUTO", "SCR_FLUSH_ASYNC=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    CHECK_INT(scr_flush_is_on_prefix(ctx, ctx->last_id), 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK_INT(ctx->flusher.n, 0);
+    CHECK_INT(scr_flush_is_on_prefix(ctx, ctx->last_id), 0);
+    if (ctx->world.rank == 0)
+        CHECK(ctx->pilot.stats.blocked.n == 1 && ctx->pilot.stats.flush.n == 1 &&
+              ctx->pilot.stats.blocked.value > 0);
+    ctx->times.last_flush -= 1e6;
+    ctx->pilot.counted -= 1e6;
+    job_checkpoint(&job, ctx, "three", 2);
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    CHECK_INT(scr_flush_is_on_prefix(ctx, ctx->last_id), 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
 /* --- files that cannot be had --- */
 
 static void put(struct job *job, const char *text)
@@ -359,16 +449,18 @@ MPI_CASE(no_failure_of_the_file_fails_a_call)
 
 int main(int argc, char **argv)
 {
-    return mpi_test_main(argc, argv,
-                         MPI_CASES(RUN(without_it_every_call_says_yes),
-                                   RUN(the_first_after_a_minute_then_by_what_it_cost),
-                                   RUN(what_a_run_has_learned_is_known_to_the_next),
-                                   RUN(failures_are_told_apart),
-                                   RUN(a_run_of_another_job_has_not_failed),
-                                   RUN(a_run_that_had_to_end_has_not_failed),
-                                   RUN(once_before_the_allocation_ends),
-                                   RUN(a_share_of_the_time_limits_it_if_both_are_set),
-                                   RUN(a_damaged_file_is_kept_aside),
-                                   RUN(a_newer_file_stays_as_it_is),
-                                   RUN(no_failure_of_the_file_fails_a_call)));
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(
+            RUN(without_it_every_call_says_yes),
+            RUN(the_first_after_a_minute_then_by_what_it_cost),
+            RUN(what_a_run_has_learned_is_known_to_the_next),
+            RUN(failures_are_told_apart), RUN(a_run_of_another_job_has_not_failed),
+            RUN(a_run_that_had_to_end_has_not_failed),
+            RUN(once_before_the_allocation_ends),
+            RUN(a_share_of_the_time_limits_it_if_both_are_set),
+            RUN(flushes_as_often_as_is_best), RUN(flushes_before_the_allocation_ends),
+            RUN(flushes_in_the_background_one_at_a_time),
+            RUN(a_damaged_file_is_kept_aside), RUN(a_newer_file_stays_as_it_is),
+            RUN(no_failure_of_the_file_fails_a_call)));
 }

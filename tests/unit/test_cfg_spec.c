@@ -182,7 +182,20 @@ static void test_says_what_it_expects(void **state)
     assert_string_equal(expected("SCR_FLUSH_TYPE"), "one of SYNC, PTHREAD, DAEMON");
     assert_string_equal(expected("SCR_HALT_SECONDS"),
                         "a time in seconds (or m, h, d, y), at least 0");
+    assert_string_equal(expected("SCR_FLUSH"), "an integer, at least 0, or AUTO");
     assert_string_equal(expected("SCR_JOB_ID"), "a name without '/'");
+}
+
+static void test_number_or_word(void **state)
+{
+    (void)state;
+    const struct scr_spec *flush = scr_spec_find("SCR_FLUSH");
+    struct scr_value v;
+    assert_true(scr_spec_parse(flush, "auto", &v) && v.i == SCR_AUTO);
+    assert_true(scr_spec_parse(flush, "7", &v) && v.i == 7);
+    assert_false(scr_spec_parse(flush, "-1", &v));
+    assert_false(scr_spec_parse(flush, "AUTOMATIC", &v));
+    assert_false(scr_spec_parse(scr_spec_find("SCR_SET_SIZE"), "AUTO", &v));
 }
 
 static void test_nearest_name(void **state)
@@ -209,6 +222,7 @@ int main(void)
         cmocka_unit_test(test_choices_have_positions),
         cmocka_unit_test(test_choice_with_a_level),
         cmocka_unit_test(test_says_what_it_expects),
+        cmocka_unit_test(test_number_or_word),
         cmocka_unit_test(test_nearest_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,6 +223,55 @@ static void flushes_count(void **state)
     IS_NEAR(advice.interval, 1e5, 1e-3);
 }
 
+/* SCR_FLUSH=AUTO: rates 0.9 and 0.1 of a failure in 18.25 d. */
+static void flushes_by_what_they_cost(void **state)
+{
+    (void)state;
+    struct scr_autopilot a = { .cost = { 12, 1 }, .flush = { 600, 1 } };
+    struct scr_autopilot_job j = job;
+    struct scr_advice advice;
+    double far = 0.1 / (18.25 * DAY), near = 0.9 / (18.25 * DAY);
+    j.flush_every = -1;
+    scr_autopilot_advise(&a, &j, &advice);
+    IS_NEAR(advice.flush, sqrt(2 * 600 / far), 1e-3);
+    int n = (int)round(sqrt(600 / far / (12 / near))); /* 21 */
+    IS_NEAR(advice.cost, 12 + 600.0 / n, 1e-9);
+    IS_NEAR(advice.interval, scr_interval_best(advice.cost, 1 / (near + n * far)),
+            1e-3);
+    IS_NEAR(n * advice.interval / advice.flush, 1, 0.05);
+    /* in the background: what it blocks, and a tenth */
+    j.is_async = 1;
+    a.blocked = (struct scr_average){ 2, 1 };
+    scr_autopilot_advise(&a, &j, &advice);
+    IS_NEAR(advice.flush, sqrt(2 * (2 + 60) / far), 1e-3);
+    a.flush.value = 1e7; /* one ends before the next begins */
+    scr_autopilot_advise(&a, &j, &advice);
+    IS_NEAR(advice.flush, 1e7, 1e-3);
+    struct scr_advice was = advice;
+    assert_false(scr_advice_has_changed(&advice, &was));
+    was.flush *= 1.2;
+    assert_true(scr_advice_has_changed(&advice, &was));
+}
+
+static void a_flush_is_due(void **state)
+{
+    (void)state;
+    const struct scr_advice advice = { .is_known = 1, .interval = 600, .flush = 6000 };
+    struct scr_autopilot a = { .cost = { 12, 1 } };
+    assert_true(scr_autopilot_flush_is_due(&a, &advice, 600, INFINITY));
+    a.flush = (struct scr_average){ 100, 1 }; /* one was measured */
+    assert_false(scr_autopilot_flush_is_due(&a, &advice, 600, INFINITY));
+    a.unflushed = 5699;
+    assert_false(scr_autopilot_flush_is_due(&a, &advice, 600, INFINITY));
+    a.unflushed = 5700; /* nearer to 6000 than the next will be */
+    assert_true(scr_autopilot_flush_is_due(&a, &advice, 600, INFINITY));
+    a.unflushed = 600;
+    assert_false(scr_autopilot_flush_is_due(&a, &advice, 600, 172));
+    assert_true(scr_autopilot_flush_is_due(&a, &advice, 600, 171)); /* 12, 100, 60 */
+    a.between = (struct scr_average){ 600, 1 }; /* the next would come too late */
+    assert_true(scr_autopilot_flush_is_due(&a, &advice, 600, 771));
+}
+
 static void a_share_of_the_time_is_a_limit(void **state)
 {
     (void)state;
@@ -259,16 +308,21 @@ static void advice_is_one_line(void **state)
     struct scr_autopilot a = { .uptime = 12 * HOUR,
                                .failures = { 1, 1, 1 },
                                .cost = { 12, 1 } };
-    struct scr_advice advice = { 1, 780, 9 * HOUR, 12, 0.031 };
+    struct scr_advice advice = { 1, 780, 9 * HOUR, 12, 0.031, 0 };
     char *text = scr_advice_text(&advice, &a);
     assert_string_equal(text, "MTBF 9.0 h from 3 failures in 12 h; C 12 s; checkpoint "
                               "every 13 min; expected waste 3.1 %");
     free(text);
-    advice = (struct scr_advice){ 1, 3 * DAY, 20 * DAY, 0.25, 0 };
+    advice = (struct scr_advice){ 1, 3 * DAY, 20 * DAY, 0.25, 0, 0 };
     a.failures[SCR_FAILED_NODE] = a.failures[SCR_FAILED_SYSTEM] = 0;
     text = scr_advice_text(&advice, &a);
     assert_string_equal(text, "MTBF 20 d from 1 failure in 12 h; C 0.2 s; checkpoint "
                               "every 3.0 d; expected waste 0.0 %");
+    free(text);
+    advice.flush = 2 * HOUR;
+    text = scr_advice_text(&advice, &a);
+    assert_non_null(
+        strstr(text, "checkpoint every 3.0 d; flush every 2.0 h; expected"));
     free(text);
     advice = (struct scr_advice){ .interval = 60 };
     text = scr_advice_text(&advice, &a);
@@ -283,7 +337,7 @@ static void advice_is_one_line(void **state)
  * flushed one, and a program on it that asks every `step` seconds. */
 struct world {
     double rate[2], cost, flush, step;
-    int every; /* of checkpoints one is flushed */
+    int every; /* of checkpoints one is flushed; < 0: as the autopilot says */
     struct test_random random;
     double now, next;           /* seconds; of the next failure */
     int failed;                 /* its class */
@@ -319,13 +373,18 @@ static void run_once(struct world *w, struct scr_autopilot *a,
         scr_average_add(&a->between, w->step);
         if (!scr_autopilot_is_due(a, &advice, w->now - last, INFINITY))
             continue;
-        int flushes = ++count % w->every == 0;
+        a->unflushed += w->now - seen;
+        int flushes =
+            w->every > 0
+                ? ++count % w->every == 0
+                : scr_autopilot_flush_is_due(a, &advice, w->now - last, INFINITY);
         if (!pass(w, w->cost + (flushes ? w->flush : 0)))
             return;
         scr_average_add(&a->cost, w->cost);
         if (flushes)
             scr_average_add(&a->flush, w->flush);
         a->uptime += w->now - seen; /* as the file is written */
+        a->unflushed = flushes ? 0 : a->unflushed + w->cost;
         scr_autopilot_advise(a, j, &advice);
         last = seen = w->now;
         w->kept = w->work;
@@ -345,6 +404,7 @@ static double live(const struct world *begin, double mtbf, double days, uint64_t
         while (w.now >= w.next) { /* it has failed, maybe in a restart */
             a.failures[w.failed ? SCR_FAILED_SYSTEM : SCR_FAILED_PROCESS]++;
             w.work = w.kept = w.failed ? w.flushed : w.kept;
+            a.unflushed = w.failed ? 0 : a.unflushed;
             int from = w.failed;
             plan_failure(&w);
             (void)pass(&w, w.cost + (from ? w.flush : 0));
@@ -354,7 +414,7 @@ static double live(const struct world *begin, double mtbf, double days, uint64_t
 }
 
 /* The best that any interval does on that machine. */
-static double best_possible(const struct world *w)
+static double best_of(const struct world *w, int every)
 {
     double best = 0;
     for (double t = 30; t < 10 * DAY; t *= 1.02) {
@@ -362,10 +422,21 @@ static double best_possible(const struct world *w)
                                 { { w->cost, w->rate[0], w->cost },
                                   { w->cost + w->flush, w->rate[1],
                                     w->cost + w->flush } },
-                                { w->every - 1, 1 },
+                                { every - 1, 1 },
                                 t };
         best = fmax(best, scr_markov_efficiency(&m, NULL));
     }
+    return best;
+}
+
+/* And where that is free, any number of checkpoints between flushes. */
+static double best_possible(const struct world *w)
+{
+    double best = 0;
+    if (w->every > 0)
+        return best_of(w, w->every);
+    for (int n = 1; n < 300; n += 1 + n / 20)
+        best = fmax(best, best_of(w, n));
     return best;
 }
 
@@ -379,54 +450,80 @@ static double live_often(const struct world *w, double mtbf)
     return sum / HISTORIES;
 }
 
+/* With the rates that are true, and with a prior that is off by ten. */
+static void lives_well(const struct world *w)
+{
+    double mean = 1 / (w->rate[0] + w->rate[1]), best = best_possible(w);
+    IS_NEAR(live_often(w, mean), best, 0.01);
+    IS_NEAR(live_often(w, mean * 10), best, 0.03);
+    IS_NEAR(live_often(w, mean / 10), best, 0.03);
+}
+
+static const struct world worlds[] = {
+    { .rate = { 0.9 / (9 * HOUR), 0.1 / (9 * HOUR) },
+      .cost = 12,
+      .flush = 60,
+      .step = 20,
+      .every = 10 },
+    { .rate = { 0.9 / (2 * DAY), 0.1 / (2 * DAY) },
+      .cost = 30,
+      .flush = 300,
+      .step = 60,
+      .every = 10 },
+    { .rate = { 0.9 / (2 * HOUR), 0.1 / (2 * HOUR) },
+      .cost = 5,
+      .flush = 60,
+      .step = 10,
+      .every = 4 },
+};
+
 static void weeks_of_failures(void **state)
 {
     (void)state;
-    const struct world worlds[] = {
-        { { 0.9 / (9 * HOUR), 0.1 / (9 * HOUR) },
-          12,
-          60,
-          20,
-          10,
-          { 0 },
-          0,
-          0,
-          0,
-          0,
-          0,
-          0 },
-        { { 0.9 / (2 * DAY), 0.1 / (2 * DAY) },
-          30,
-          300,
-          60,
-          10,
-          { 0 },
-          0,
-          0,
-          0,
-          0,
-          0,
-          0 },
-        { { 0.9 / (2 * HOUR), 0.1 / (2 * HOUR) },
-          5,
-          60,
-          10,
-          4,
-          { 0 },
-          0,
-          0,
-          0,
-          0,
-          0,
-          0 },
-    };
+    for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++)
+        lives_well(&worlds[i]);
+}
+
+/* The same with SCR_FLUSH=AUTO, and with flushes that are dear or often needed. */
+static void weeks_of_failures_and_flushes(void **state)
+{
+    (void)state;
     for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
-        const struct world *w = &worlds[i];
-        double mean = 1 / (w->rate[0] + w->rate[1]), best = best_possible(w);
-        IS_NEAR(live_often(w, mean), best, 0.01);
-        IS_NEAR(live_often(w, mean * 10), best, 0.03);
-        IS_NEAR(live_often(w, mean / 10), best, 0.03);
+        struct world w = worlds[i];
+        w.every = -1;
+        lives_well(&w);
+        w.flush *= 5;
+        if (i != 1) /* in which six weeks have two failures to learn from */
+            lives_well(&w);
     }
+    struct world w = worlds[0];
+    w.every = -1;
+    w.rate[0] = w.rate[1] = 0.5 / (9 * HOUR);
+    lives_well(&w);
+}
+
+/* What one flush in so many costs, to the first order, by the Markov model and as
+ * simulated, with an interval that is given. */
+static void models_agree_on_two_levels(void **state)
+{
+    (void)state;
+    const struct world *w = &worlds[1];
+    const struct scr_ckpt_level level[2] = { { w->cost, w->rate[0], w->cost },
+                                             { w->flush, w->rate[1], w->flush } };
+    struct scr_pace p = scr_pace_find(level, 0, 0);
+    double n = p.every, H = (w->cost + w->flush / n) / p.interval +
+                            (w->rate[0] + n * w->rate[1]) * p.interval / 2;
+    struct scr_markov m = { 2,
+                            { { w->cost, w->rate[0], w->cost },
+                              { w->cost + w->flush, w->rate[1], w->cost + w->flush } },
+                            { p.every - 1, 1 },
+                            p.interval };
+    double markov = scr_markov_efficiency(&m, NULL);
+    IS_NEAR(1 / (1 + H), markov, 0.002);
+    struct world given = *w;
+    given.every = -1;
+    IS_NEAR(best_possible(&given), markov, 0.001);
+    IS_NEAR(live_often(&given, 1 / (w->rate[0] + w->rate[1])), markov, 0.01);
 }
 
 int main(void)
@@ -441,10 +538,14 @@ int main(void)
         cmocka_unit_test(before_anything_is_known),
         cmocka_unit_test(failures_shorten_the_interval),
         cmocka_unit_test(flushes_count),
+        cmocka_unit_test(flushes_by_what_they_cost),
+        cmocka_unit_test(a_flush_is_due),
         cmocka_unit_test(a_share_of_the_time_is_a_limit),
         cmocka_unit_test(once_before_the_allocation_ends),
         cmocka_unit_test(advice_is_one_line),
         cmocka_unit_test(weeks_of_failures),
+        cmocka_unit_test(weeks_of_failures_and_flushes),
+        cmocka_unit_test(models_agree_on_two_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
