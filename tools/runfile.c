@@ -14,13 +14,13 @@
 
 static char *record_path(const struct scr_tool *t)
 {
-    return scr_prefix_file(&t->prefix, "run.scr");
+    return scr_prefix_file(&t->prefix, SCR_RUN_RECORD);
 }
 
 static int take_lock(const struct scr_tool *t, struct scr_lock *lock,
                      struct scr_err *err)
 {
-    char *path = scr_prefix_file(&t->prefix, "run.scr.lock");
+    char *path = scr_prefix_file(&t->prefix, SCR_RUN_LOCK);
     int rc =
         path ? scr_lock_acquire(t->env.sys, path, 0, lock, err) : scr_no_memory(err);
     free(path);

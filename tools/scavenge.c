@@ -321,25 +321,6 @@ static void *run_round(void *arg)
     return NULL;
 }
 
-/* Bytes of the files below dir. */
-static uint64_t measure(const struct scr_sys *sys, const char *dir)
-{
-    char **names = NULL;
-    size_t n = 0;
-    uint64_t total = 0;
-    if (scr_dir_list(sys, dir, &names, &n, NULL) != SCR_OK)
-        return 0;
-    for (size_t i = 0; i < n; i++) {
-        struct stat st;
-        char *path = scr_path_join(dir, names[i]);
-        if (path != NULL && scr_file_stat(sys, path, &st, NULL) == SCR_OK)
-            total += S_ISDIR(st.st_mode) ? measure(sys, path) : (uint64_t)st.st_size;
-        free(path);
-    }
-    scr_names_free(names, n);
-    return total;
-}
-
 /* Signals that end us; not those that are ignored, as SIGHUP under nohup(1), or blocked
  * by who started us. They wait while a command runs on the nodes: only this process
  * ends it. */
@@ -378,8 +359,10 @@ static void watch(struct round *r, uint64_t bytes)
         r->s->stop |= is_asked_to_end(r);
         if (bar.out == NULL || stage == NULL || scr_now_mono() < next)
             continue;
-        uint64_t now = measure(r->s->t->env.sys, stage);
-        scr_progress_add(&bar, now > bar.done ? (size_t)(now - bar.done) : 0);
+        struct scr_dir_sum now = { 0 };
+        scr_dir_measure(r->s->t->env.sys, stage, &now);
+        scr_progress_add(&bar,
+                         now.bytes > bar.done ? (size_t)(now.bytes - bar.done) : 0);
         next = scr_now_mono() + 1;
     }
     scr_progress_hide(&bar);

@@ -311,6 +311,50 @@ out:
     return SCR_OK;
 }
 
+/* --- measuring --- */
+
+static int is_lock(const char *path)
+{
+    static const char suffix[] = ".lock";
+    size_t n = strlen(path), skip = sizeof suffix - 1;
+    return n > skip && strcmp(path + n - skip, suffix) == 0;
+}
+
+void scr_dir_measure(const struct scr_sys *sys, const char *path,
+                     struct scr_dir_sum *sum)
+{
+    struct stat st;
+    char **names = NULL;
+    size_t n = 0;
+    if (scr_file_stat(sys, path, &st, NULL) != SCR_OK)
+        return;
+    if (st.st_mtime > sum->newest && !is_lock(path))
+        sum->newest = st.st_mtime;
+    if (!S_ISDIR(st.st_mode))
+        sum->bytes += (uint64_t)st.st_size;
+    else if (scr_dir_list(sys, path, &names, &n, NULL) != SCR_OK)
+        n = 0;
+    for (size_t i = 0; i < n; i++) {
+        char *below = scr_path_join(path, names[i]);
+        if (below != NULL)
+            scr_dir_measure(sys, below, sum);
+        free(below);
+    }
+    scr_names_free(names, n);
+}
+
+int scr_dir_is_same(const struct scr_sys *sys, const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    char *in_a = scr_asprintf("%s/.", a), *in_b = scr_asprintf("%s/.", b);
+    int same = in_a && in_b && scr_file_stat(sys, in_a, &of_a, NULL) == SCR_OK &&
+               scr_file_stat(sys, in_b, &of_b, NULL) == SCR_OK &&
+               of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    free(in_a);
+    free(in_b);
+    return same || strcmp(a, b) == 0;
+}
+
 /* --- removal --- */
 
 static int remove_at(const struct scr_sys *sys, int parent, const char *name,

@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "base/sys.h"
 #include <stddef.h>
+#include <stdint.h>
+#include <time.h>
 
 /* Creates base/rel, component by component of rel, with mkdirat/openat + O_NOFOLLOW.
  * base must exist (it is the administrator's, symbolic links in it are followed). Every
@@ -37,6 +39,18 @@ int scr_dir_sync_parent(const struct scr_sys *sys, const char *path,
 int scr_dir_list(const struct scr_sys *sys, const char *path, char ***names, size_t *n,
                  struct scr_err *err);
 void scr_names_free(char **names, size_t n);
+
+/* What is below a directory: bytes of files, and the latest time of modification of
+ * the directory and all in it but files "*.lock", which those who only look change. */
+struct scr_dir_sum {
+    uint64_t bytes;
+    time_t newest;
+};
+/* Adds to sum. What cannot be looked at, or goes meanwhile, is left out. */
+void scr_dir_measure(const struct scr_sys *sys, const char *path,
+                     struct scr_dir_sum *sum);
+/* 1 if both are the same directory, by whatever links they lead there. */
+int scr_dir_is_same(const struct scr_sys *sys, const char *a, const char *b);
 
 /* rm -r without following symbolic links, staying on what openat reaches; absent is
  * success. Continues after an error and returns the first. "/", "." and ".." are

@@ -24,7 +24,6 @@
 #include "core/ctx.h"
 #include "core/tenancy.h"
 
-#define RUNS_LOCK "runs.lock"
 /* The first message of a start that waits for the prefix directory. */
 enum { TELL_MS = 5000 };
 
@@ -70,7 +69,7 @@ int scr_tenancy_take_prefix(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_lock_holder who;
     uint64_t key = scr_str_key(ctx->prm.job_id);
-    char *path = scr_prefix_file(&ctx->prefix, RUNS_LOCK);
+    char *path = scr_prefix_file(&ctx->prefix, SCR_RUNS_LOCK);
     if (path == NULL)
         return scr_no_memory(err);
     char *hint = scr_asprintf("; if its node was lost, remove %s", path);

@@ -22,8 +22,9 @@
 
 enum {
     FILE_MODE = 0600,
-    ASIDE_MAX = 10000,    /* filemaps of newer versions kept of one name */
-    JOURNAL_MAX = 1 << 30 /* bytes read of a journal: some ten million files */
+    ASIDE_MAX = 10000,     /* filemaps of newer versions kept of one name */
+    JOURNAL_MAX = 1 << 30, /* bytes read of a journal: some ten million files */
+    RECORD_MAX = 1 << 16   /* bytes of a path */
 };
 
 int scr_cntl_open(const struct scr_env *env, const char *dir, int local_rank,
@@ -543,6 +544,21 @@ int scr_cntl_write_maps(const struct scr_env *env, const struct scr_cntl *c,
 }
 
 /* --- who uses it --- */
+
+char *scr_cntl_job_path(const struct scr_env *env, const char *dir, const char *record)
+{
+    void *text = NULL;
+    size_t n = 0;
+    char *path = dir ? scr_path_join(dir, record) : NULL;
+    if (path != NULL)
+        (void)scr_file_load(env->sys, path, RECORD_MAX, &text, &n, NULL);
+    free(path);
+    char *found = text;
+    if (found == NULL || found[0] == '/')
+        return found;
+    free(found);
+    return NULL;
+}
 
 static int look(const struct scr_env *env, const char *dir, struct scr_lock_holder *who,
                 struct scr_err *err)

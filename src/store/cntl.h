@@ -94,6 +94,9 @@ int scr_cntl_write_maps(const struct scr_env *env, const struct scr_cntl *c,
 #define SCR_CNTL_JOB_PREFIX "job.prefix"
 /* In each of those directories: the path of the control directory. */
 #define SCR_CNTL_JOB_CNTL "job.cntl"
+/* The path in one of these records of dir, malloc'd; NULL: there is none. dir may be
+ * NULL. */
+char *scr_cntl_job_path(const struct scr_env *env, const char *dir, const char *record);
 /* Shared by those who copy from the caches without being a run. */
 #define SCR_CNTL_COPY_LOCK "copy.lock"
 /* Waits up to wait_s seconds until no run uses the directory any more: processes may

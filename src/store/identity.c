@@ -133,3 +133,15 @@ int scr_identity_make(const struct scr_env *env, const struct scr_prefix *p,
         return rc;
     return scr_prefix_state_update(env, p, IDENTITY_FILE, make, &m, err);
 }
+
+int scr_identity_open(const struct scr_env *env, const char *path, const char *name,
+                      struct scr_prefix *p)
+{
+    struct scr_identity id;
+    if (path == NULL || scr_prefix_open(env, path, 0, p, NULL) != SCR_OK)
+        return 0;
+    if (scr_identity_read(env, p, &id, NULL) == SCR_OK && strcmp(id.name, name) == 0)
+        return 1;
+    scr_prefix_fini(p);
+    return 0;
+}

@@ -33,6 +33,10 @@ int scr_identity_read(const struct scr_env *env, const struct scr_prefix *p,
  * A damaged file is kept aside, with a warning. */
 int scr_identity_make(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_identity *out, struct scr_err *err);
+/* 1 and opens the prefix directory at path (NULL: none) if it is still the one of that
+ * name. */
+int scr_identity_open(const struct scr_env *env, const char *path, const char *name,
+                      struct scr_prefix *p);
 /* 1 if a directory of the job may be one of a prefix directory. */
 int scr_identity_is_name(const char *name);
 

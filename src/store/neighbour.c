@@ -13,8 +13,6 @@
 #include "ec/ec.h"
 #include "store/prefix.h"
 
-enum { MAX_RECORD = 1 << 16 /* bytes of a path */ };
-
 /* Its log is quiet: the owners report errors of their files. */
 static struct scr_env quiet(const struct scr_env *env)
 {
@@ -51,19 +49,6 @@ static int is_dir(const struct scr_env *env, const char *dir)
     return scr_file_stat(env->sys, dir, &st, NULL) == SCR_OK && S_ISDIR(st.st_mode);
 }
 
-/* Whatever links lead there. */
-static int is_same_dir(const struct scr_env *env, const char *a, const char *b)
-{
-    struct stat of_a, of_b;
-    char *in_a = scr_asprintf("%s/.", a), *in_b = scr_asprintf("%s/.", b);
-    int same = in_a && in_b && scr_file_stat(env->sys, in_a, &of_a, NULL) == SCR_OK &&
-               scr_file_stat(env->sys, in_b, &of_b, NULL) == SCR_OK &&
-               of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-    free(in_a);
-    free(in_b);
-    return same || strcmp(a, b) == 0;
-}
-
 /* Entries of the job's directory. */
 static int list_names(const struct scr_neighbour_at *at, char ***names, size_t *n,
                       struct scr_err *err)
@@ -94,22 +79,6 @@ int scr_neighbour_is_any(const struct scr_neighbour_at *at)
         any = any || is_other(at, names[i]);
     scr_names_free(names, n);
     return any;
-}
-
-/* A path that a run left in a directory; malloc'd, NULL: there is none. */
-static char *path_in(const struct scr_env *env, const char *dir, const char *record)
-{
-    void *text = NULL;
-    size_t n = 0;
-    char *path = dir ? scr_path_join(dir, record) : NULL;
-    if (path != NULL)
-        (void)scr_file_load(env->sys, path, MAX_RECORD, &text, &n, NULL);
-    free(path);
-    char *found = text;
-    if (found == NULL || found[0] == '/')
-        return found;
-    free(found);
-    return NULL;
 }
 
 /* --- what filemaps say --- */
@@ -144,7 +113,7 @@ static int is_elsewhere(const struct scr_neighbour_at *at, const scr_filemap *ma
 {
     for (SCR_ENTRIES(e, map, id)) {
         const char *store = scr_hash_get_val(e->desc, "STORE");
-        if (store != NULL && !is_same_dir(at->env, store, at->store))
+        if (store != NULL && !scr_dir_is_same(at->env->sys, store, at->store))
             return 1;
     }
     return 0;
@@ -166,7 +135,7 @@ static int read_map(const struct scr_env *env, const char *dir, scr_filemap *map
 {
     struct scr_cntl cntl;
     const struct scr_env q = quiet(env);
-    char *cntl_dir = path_in(env, dir, SCR_CNTL_JOB_CNTL);
+    char *cntl_dir = scr_cntl_job_path(env, dir, SCR_CNTL_JOB_CNTL);
     struct scr_table unread = SCR_TABLE_OF(struct scr_item);
     int rc = cntl_dir ? SCR_OK
                       : scr_fail(err, SCR_E_UNSUPPORTED, 0,
@@ -271,13 +240,13 @@ static int take_locks(const struct scr_env *env, struct scr_neighbour_hold *h,
     int rc = lock_in(env, h->dir, SCR_CNTL_JOB_LOCK, &h->locks[0], gone, err);
     if (rc != SCR_OK || *gone)
         return rc;
-    h->cntl_dir = path_in(env, h->dir, SCR_CNTL_JOB_CNTL);
+    h->cntl_dir = scr_cntl_job_path(env, h->dir, SCR_CNTL_JOB_CNTL);
     if (h->cntl_dir == NULL)
         return scr_fail(err, SCR_E_UNSUPPORTED, 0, "%s has no known control directory",
                         h->dir);
     if (!is_dir(env, h->cntl_dir))
         return SCR_OK;
-    if (!is_same_dir(env, h->cntl_dir, h->dir))
+    if (!scr_dir_is_same(env->sys, h->cntl_dir, h->dir))
         rc = lock_in(env, h->cntl_dir, SCR_CNTL_JOB_LOCK, &h->locks[1], &none, err);
     if (rc == SCR_OK && !none)
         rc = lock_in(env, h->cntl_dir, SCR_CNTL_COPY_LOCK, &h->locks[2], &none, err);
@@ -317,7 +286,7 @@ static int hold(const struct scr_neighbour_at *at, struct scr_neighbour_hold *h,
     int rc = *gone ? SCR_OK : take_locks(&q, h, gone, err);
     if (rc != SCR_OK || *gone)
         return rc;
-    h->prefix = path_in(&q, h->dir, SCR_CNTL_JOB_PREFIX);
+    h->prefix = scr_cntl_job_path(&q, h->dir, SCR_CNTL_JOB_PREFIX);
     if (h->cntl.dir != NULL)
         rc = scr_cntl_maps_of(&q, &h->cntl, h->what.id, &h->maps, err);
     return rc == SCR_OK ? look_at(at, h, gone, err) : rc;
@@ -419,26 +388,12 @@ int scr_neighbour_remove(const struct scr_env *env, struct scr_neighbour_hold *h
 
 /* --- its prefix directory --- */
 
-/* Opens it if it is still the one that is meant. */
-static int open_prefix(const struct scr_env *env, const struct scr_neighbour_hold *h,
-                       struct scr_prefix *p)
-{
-    struct scr_identity id;
-    if (h->prefix == NULL || scr_prefix_open(env, h->prefix, 0, p, NULL) != SCR_OK)
-        return 0;
-    if (scr_identity_read(env, p, &id, NULL) == SCR_OK &&
-        strcmp(id.name, h->what.name) == 0)
-        return 1;
-    scr_prefix_fini(p);
-    return 0;
-}
-
 int scr_neighbour_is_saved(const struct scr_env *env,
                            const struct scr_neighbour_hold *h)
 {
     const struct scr_env q = quiet(env);
     struct scr_prefix p;
-    if (h->dset == NULL || !open_prefix(&q, h, &p))
+    if (h->dset == NULL || !scr_identity_open(&q, h->prefix, h->what.name, &p))
         return 0;
     struct scr_index index = SCR_INDEX_INIT;
     scr_hash *flush = scr_hash_new();
@@ -457,7 +412,7 @@ int scr_neighbour_is_scavenged(const struct scr_env *env,
     const struct scr_env q = quiet(env);
     struct scr_prefix p;
     struct scr_lock_holder who = { 0 };
-    if (!open_prefix(&q, h, &p))
+    if (!scr_identity_open(&q, h->prefix, h->what.name, &p))
         return 0;
     char *path = scr_prefix_file(&p, SCR_SCAVENGE_LOCK);
     if (path != NULL)

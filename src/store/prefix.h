@@ -21,6 +21,11 @@ struct scr_prefix {
 
 /* In .scr: held by a scavenge of the prefix directory. */
 #define SCR_SCAVENGE_LOCK "scavenge.lock"
+/* By the runs there, each with the key of its job's id. */
+#define SCR_RUNS_LOCK "runs.lock"
+/* By scr_srun and its relatives, from before the first run until after the last. */
+#define SCR_RUN_RECORD "run.scr"
+#define SCR_RUN_LOCK   SCR_RUN_RECORD ".lock"
 
 /* Checks that path is a directory; with create, makes <path>/.scr and checks that it
  * can be written (a missing or unwritable prefix is one clear line). */

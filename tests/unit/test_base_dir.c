@@ -279,6 +279,29 @@ static void plant(const char *dir)
     assert_int_equal(symlink("../outside", test_path("%s/tree/way-out", dir)), 0);
 }
 
+static void a_sum_is_of_all_below_but_locks(void **state)
+{
+    (void)state;
+    const char *base = fresh_dir("sum");
+    const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
+    struct scr_dir_sum sum = { 0 };
+    assert_int_equal(mkdir(test_path("sum/d"), 0700), 0);
+    test_put(test_path("sum/d/a"), "12345", 5);
+    test_put(test_path("sum/b.lock"), "12", 2);
+    assert_int_equal(symlink("/", test_path("sum/link")), 0);
+    const char *const all[] = { "sum/d/a", "sum/d", "sum/link", "sum" };
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(
+            utimensat(AT_FDCWD, test_path("%s", all[i]), old, AT_SYMLINK_NOFOLLOW), 0);
+    scr_dir_measure(&scr_sys_posix, base, &sum);
+    assert_int_equal(sum.bytes, 5 + 2 + 1); /* of the link, its text */
+    assert_int_equal(sum.newest, 1000);
+    scr_dir_measure(&scr_sys_posix, test_path("sum/none"), &sum);
+    assert_int_equal(sum.bytes, 5 + 2 + 1);
+    assert_true(scr_dir_is_same(&scr_sys_posix, base, test_path("sum/d/..")));
+    assert_false(scr_dir_is_same(&scr_sys_posix, base, test_path("sum/d")));
+}
+
 static void remove_takes_the_tree_and_nothing_behind_links(void **state)
 {
     (void)state;
@@ -379,6 +402,7 @@ int main(void)
         cmocka_unit_test(sync_reports_errors_but_not_missing_support),
         cmocka_unit_test(lists_are_sorted_by_bytes),
         cmocka_unit_test(a_list_is_whole_or_an_error),
+        cmocka_unit_test(a_sum_is_of_all_below_but_locks),
         cmocka_unit_test(remove_takes_the_tree_and_nothing_behind_links),
         cmocka_unit_test(remove_continues_after_an_error),
         cmocka_unit_test(remove_fails_with_every_call_it_makes),
