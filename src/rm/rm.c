@@ -449,3 +449,33 @@ int scr_rm_kill_step(const struct scr_rm *rm, const char *step,
         return kill_newest(rm, others, killed, err);
     return rm->ops->kill_step(rm, step, killed, err);
 }
+
+static int ask_jobs(const struct scr_rm *rm, const struct scr_rm_ops *ops,
+                    const char *user, struct scr_hostlist *jobs, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    const char *argv[sizeof ops->jobs / sizeof ops->jobs[0] + 1] = { NULL };
+    char *out;
+    for (size_t i = 0; ops->jobs[i] != NULL; i++)
+        argv[i] = strcmp(ops->jobs[i], SCR_RM_USER) == 0 ? user : ops->jobs[i];
+    int rc = scr_rm_ask(rm, argv, NULL, &out, &why);
+    char *rest = out;
+    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;)
+        rc = scr_hostlist_add_once(jobs, scr_rm_word(&line), &why);
+    free(out);
+    if (rc == SCR_OK || (ops->no_jobs && strstr(why.text, ops->no_jobs) != NULL))
+        return SCR_OK;
+    return scr_fail(err, rc, 0, "%s does not report which jobs run: %s", ops->name,
+                    why.text);
+}
+
+int scr_rm_jobs(const struct scr_rm *rm, const char *user, struct scr_hostlist *jobs,
+                struct scr_err *err)
+{
+    const struct scr_rm_ops *named = find_named(rm->prm->resource_manager);
+    for (int i = 0; i < NMANAGERS; i++)
+        if (managers[i]->jobs[0] != NULL && (named == NULL || named == managers[i]) &&
+            scr_rm_has_program(rm, managers[i]->jobs[0]))
+            TRY(ask_jobs(rm, managers[i], user, jobs, err));
+    return SCR_OK;
+}

@@ -78,7 +78,12 @@ struct scr_rm_ops {
      * what it was, malloc'd, NULL: there is none. */
     int (*kill_step)(const struct scr_rm *rm, const char *step, char **killed,
                      struct scr_err *err);
+    /* Prints the ids of the jobs of a user that have not ended, as the first of
+     * job_vars has them; SCR_RM_USER stands for the user. */
+    const char *jobs[8];
+    const char *no_jobs; /* how it complains if there are none; NULL: it does not */
 };
+#define SCR_RM_USER "%u"
 
 struct scr_rm {
     const struct scr_rm_ops *ops;
@@ -124,6 +129,11 @@ int scr_rm_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
 int scr_rm_kill_step(const struct scr_rm *rm, const char *step,
                      const struct scr_hostlist *others, char **killed,
                      struct scr_err *err);
+
+/* Adds the ids of the jobs of a user that have not ended, by all managers whose tools
+ * this machine has, or the one of SCR_RESOURCE_MANAGER. Of Flux they are not known. */
+int scr_rm_jobs(const struct scr_rm *rm, const char *user, struct scr_hostlist *jobs,
+                struct scr_err *err);
 
 /* Names of SCR_VNODES: a host list, or a count meaning n1 … n<count>. */
 int scr_rm_vnodes(const char *text, struct scr_hostlist *names, struct scr_err *err);

@@ -173,4 +173,6 @@ const struct scr_rm_ops scr_rm_lsf = {
     .end_time = lsf_end_time,
     .steps = lsf_steps,
     .kill_step = lsf_kill_step,
+    .jobs = { "bjobs", "-noheader", "-u", SCR_RM_USER, "-o", "jobid", NULL },
+    .no_jobs = "No unfinished job found",
 };

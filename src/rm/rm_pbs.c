@@ -129,4 +129,5 @@ const struct scr_rm_ops scr_rm_pbs = {
     .down = pbs_down,
     .end_time = pbs_end_time,
     .kill_step = pbs_kill_step,
+    .jobs = { "qselect", "-u", SCR_RM_USER, NULL },
 };

@@ -292,6 +292,43 @@ static void a_job_we_are_outside_of(void **state)
     test_rm_close(&m);
 }
 
+static const char *jobs_of(struct test_rm *m, const char *user, struct scr_hostlist *l)
+{
+    static char text[256];
+    text[0] = '\0';
+    scr_hostlist_free(l);
+    if (scr_rm_jobs(&m->rm, user, l, &m->t.err) != SCR_OK)
+        return m->t.err.text;
+    for (size_t i = 0; i < l->n; i++)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s ",
+                       l->name[i]);
+    return text;
+}
+
+static void jobs_that_have_not_ended(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    struct scr_hostlist l = SCR_HOSTLIST_INIT;
+    test_rm_open(&m, "slurm", NULL, NULL, NULL); /* outside of any job */
+    assert_string_equal(jobs_of(&m, "user1", &l), "1234 1240 ");
+    assert_non_null(strstr(jobs_of(&m, "user2", &l), "SLURM does not report"));
+    test_rm_close(&m);
+    test_rm_open(&m, "lsf", "SCR_RESOURCE_MANAGER=LSF", "LSB_JOBID=881",
+                 "LSB_HOSTS=n1");
+    assert_string_equal(jobs_of(&m, "user1", &l), "881 882 ");
+    assert_string_equal(jobs_of(&m, "user2", &l), "");
+    test_rm_close(&m);
+    test_rm_open(&m, "pbs", "SCR_RESOURCE_MANAGER=PBS", "PBS_JOBID=55.sdb",
+                 "SCR_NODELIST=n1");
+    assert_string_equal(jobs_of(&m, "user1", &l), "55.sdb 56.sdb ");
+    test_rm_close(&m);
+    test_rm_open(&m, "slurm", "SCR_RESOURCE_MANAGER=NONE", NULL, NULL);
+    assert_string_equal(jobs_of(&m, "user1", &l), "");
+    test_rm_close(&m);
+    scr_hostlist_free(&l);
+}
+
 static void programs_are_found_in_path(void **state)
 {
     (void)state;
@@ -322,6 +359,7 @@ int main(void)
         cmocka_unit_test(settings_come_first),
         cmocka_unit_test(what_cannot_be),
         cmocka_unit_test(a_job_we_are_outside_of),
+        cmocka_unit_test(jobs_that_have_not_ended),
         cmocka_unit_test(programs_are_found_in_path),
     };
     return cmocka_run_group_tests(tests, NULL, test_cfg_teardown);
