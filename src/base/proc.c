@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -384,5 +386,25 @@ int scr_proc_run(const struct scr_proc_spec *spec, double timeout_s, char **out,
     if (rc == SCR_OK)
         *status = s.status;
     scr_str_free(&s.text);
+    return rc;
+}
+
+int scr_proc_become(const char *user, struct scr_err *err)
+{
+    enum { BUFFER = 16384 };
+    struct passwd pw, *found = NULL;
+    char *buf = malloc(BUFFER);
+    int rc = SCR_OK;
+    if (buf == NULL)
+        return scr_no_memory(err);
+    if (getpwnam_r(user, &pw, buf, BUFFER, &found) != 0 || found == NULL)
+        rc = scr_fail(err, SCR_E_NOENT, 0, "user %s is not known here", user);
+    else if (pw.pw_uid != geteuid() && geteuid() != 0)
+        rc = scr_fail(err, SCR_E_UNSAFE, 0, "only root or %s can do this", user);
+    else if (pw.pw_uid != geteuid() &&
+             (initgroups(user, pw.pw_gid) != 0 || setgid(pw.pw_gid) != 0 ||
+              setuid(pw.pw_uid) != 0))
+        rc = scr_fail(err, SCR_E_FAILURE, errno, "become user %s", user);
+    free(buf);
     return rc;
 }

@@ -33,6 +33,9 @@ int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err)
 int scr_proc_kill_group(pid_t pid, int signo, struct scr_err *err);
 /* Signal to one process; one that is gone is success. */
 int scr_proc_kill(pid_t pid, int signo, struct scr_err *err);
+/* root becomes this user for good, with all groups that the user has; the user itself
+ * may call it, too. SCR_E_NOENT: no such user; SCR_E_UNSAFE: we are another user. */
+int scr_proc_become(const char *user, struct scr_err *err);
 /* For a process that outlives its parent: inherited descriptors except stdout and
  * stderr are closed, stdin is empty. It must not have opened any file yet. */
 void scr_proc_detach(void);

@@ -107,6 +107,8 @@ executed '"copy"'
 traced 0 scr_index --build 8
 traced 0 scr_postrun
 cli_cache "$tmp/store" user1 job1 9 XOR 4 4 "$PWD"
+traced 0 scr_clean --all-nodes --jobid job1 --ended --force --dry-run
+executed '"clean"'
 traced 0 env SCR_VNODES=n0 scr_copy --id 9
 echo scr_copy >>"$tmp/.traced"
 cli_scavenge "$PWD" 12 XOR 3 3

@@ -27,8 +27,8 @@ struct test_store {
     size_t n;
 };
 
-/* A fresh directory "prefix" with its .scr. */
-static inline void test_store_open(struct test_store *t)
+/* The directory "prefix" as it is. */
+static inline void test_store_reopen(struct test_store *t)
 {
     *t = (struct test_store){ .err = SCR_ERR_INIT };
     t->log = (struct scr_log){ .out = open_memstream(&t->text, &t->n),
@@ -36,10 +36,17 @@ static inline void test_store_open(struct test_store *t)
                                .level = SCR_LOG_NOTE };
     assert_non_null(t->log.out);
     t->env = (struct scr_env){ .sys = &test_fault_sys, .log = &t->log };
+    assert_int_equal(scr_prefix_open(&t->env, test_path("prefix"), 1, &t->p, &t->err),
+                     SCR_OK);
+}
+
+/* A fresh one with its .scr. */
+static inline void test_store_open(struct test_store *t)
+{
     const char *dir = test_path("prefix");
     assert_int_equal(scr_dir_remove(&scr_sys_posix, dir, NULL), SCR_OK);
     assert_int_equal(mkdir(dir, 0700), 0);
-    assert_int_equal(scr_prefix_open(&t->env, dir, 1, &t->p, &t->err), SCR_OK);
+    test_store_reopen(t);
 }
 
 static inline void test_store_close(struct test_store *t)
