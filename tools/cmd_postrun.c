@@ -373,6 +373,10 @@ static void sweep(struct scr_tool *t)
         scr_log(t->env.log, SCR_LOG_WARN,
                 "temporary files of killed flushes stay in %s until the next start: %s",
                 t->prefix.path, why.text);
+    scr_err_clear(&why);
+    if (scr_sweep_records(&t->env, &t->prefix, &why) != SCR_OK)
+        scr_log(t->env.log, SCR_LOG_WARN, "temporary files of state files stay: %s",
+                why.text);
     if (n > 0)
         scr_tool_print(t, "%llu temporary file%s of killed flushes removed\n",
                        (unsigned long long)n, n > 1 ? "s" : "");

@@ -3,6 +3,8 @@
 #include "ops/sweep.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/dir.h"
 #include "base/io.h"
@@ -196,5 +198,53 @@ int scr_sweep_killed(const struct scr_env *env, const struct scr_prefix *p,
         rc = sweep_listed(&dirs, d.all, d.nall, err);
     *removed += files.removed + dirs.removed;
     scr_dead_release(env, p, &d, rc);
+    return rc;
+}
+
+/* --- state files --- */
+
+enum { OLD_S = 24 * 3600 };
+
+/* ".<base>.<pid>.<n>.tmp" (base/io.h). */
+static int is_half_done(const char *name)
+{
+    static const char suffix[] = ".tmp";
+    size_t n = strlen(name), skip = sizeof suffix - 1;
+    return name[0] == '.' && n > skip && strcmp(name + n - skip, suffix) == 0;
+}
+
+static int sweep_dir_records(const struct scr_env *env, const char *dir,
+                             struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char **names = NULL;
+    size_t n = 0;
+    int rc = dir ? scr_dir_list(env->sys, dir, &names, &n, &why) : scr_no_memory(&why);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        struct stat st;
+        char *path = is_half_done(names[i]) ? scr_path_join(dir, names[i]) : NULL;
+        if (path != NULL && scr_file_stat(env->sys, path, &st, NULL) == SCR_OK &&
+            S_ISREG(st.st_mode) && st.st_mtime + OLD_S < time(NULL))
+            rc = scr_file_remove(env->sys, path, &why);
+        free(path);
+    }
+    scr_names_free(names, n);
+    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
+                                             : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+int scr_sweep_records(const struct scr_env *env, const struct scr_prefix *p,
+                      struct scr_err *err)
+{
+    int *ids = NULL, rc = SCR_OK;
+    size_t n = 0;
+    TRY(sweep_dir_records(env, p->scr, err));
+    TRY(scr_prefix_unfinished_ids(env, p, NULL, &ids, &n, err));
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        char *dir = scr_prefix_dset_dir(p, ids[i]);
+        rc = sweep_dir_records(env, dir, err);
+        free(dir);
+    }
+    free(ids);
     return rc;
 }

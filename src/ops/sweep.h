@@ -46,5 +46,10 @@ int scr_sweep_paths(struct scr_sweep *s, const struct scr_table *paths,
 /* All of what killed flushes left. *removed is increased. */
 int scr_sweep_killed(const struct scr_env *env, const struct scr_prefix *p,
                      uint64_t *removed, struct scr_err *err);
+/* Removes temporary files of state files (base/io.h) that are a day old, as no process
+ * takes so long to replace one: in .scr, and in the directories of datasets that may be
+ * unfinished. */
+int scr_sweep_records(const struct scr_env *env, const struct scr_prefix *p,
+                      struct scr_err *err);
 
 #endif

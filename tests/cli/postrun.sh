@@ -370,6 +370,13 @@ check "the mark has gone" ! -e "$mark"
 run scr_postrun
 is 0 "nothing to save: all that is in cache is in the prefix directory, or older"
 
+# --- temporary files of state files whose replacement was killed: a day later ---
+for name in .index.scr.4711.0.tmp .flush.scr.4711.0.tmp scr.dataset.7/.summary.scr.4711.0.tmp; do : >"p/.scr/$name"; done
+touch -d '2 days ago' p/.scr/.index.scr.4711.0.tmp p/.scr/scr.dataset.7/.summary.scr.4711.0.tmp
+run scr_postrun
+has_status 0
+check "only the young one stays" "$(find p/.scr -name '*.tmp')" = p/.scr/.flush.scr.4711.0.tmp
+
 # --- no space: as root only, who can make a small file system ---
 if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=256k none small 2>/dev/null; then
     trap 'cd /; umount "$tmp/small"; rm -rf "$tmp"' EXIT
