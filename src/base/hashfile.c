@@ -43,12 +43,21 @@ static uint64_t get_be(const unsigned char *p, int bytes)
 }
 
 /* As zlib's; filemaps of many files have megabytes. */
-static uint32_t crc32_of(const unsigned char *p, size_t n)
+static uint32_t crc32_of(uint32_t before, const void *p, size_t n)
 {
-    return crc32_gzip_refl(0, p, n);
+    return crc32_gzip_refl(before, p, n);
 }
 
 /* --- bytes --- */
+
+static void put_header(unsigned char *p, uint64_t size)
+{
+    put_be(p, MAGIC, 4);
+    put_be(p + AT_TYPE, TYPE_HASH, 2);
+    put_be(p + AT_VERSION, VERSION, 2);
+    put_be(p + AT_SIZE, size, 8);
+    put_be(p + AT_FLAGS, FLAG_CRC, 4);
+}
 
 void scr_frame_begin(struct scr_str *s)
 {
@@ -61,12 +70,49 @@ void scr_frame_end(struct scr_str *s)
         return;
     unsigned char *p = (unsigned char *)s->p;
     size_t n = s->len - CRC_BYTES;
-    put_be(p, MAGIC, 4);
-    put_be(p + AT_TYPE, TYPE_HASH, 2);
-    put_be(p + AT_VERSION, VERSION, 2);
-    put_be(p + AT_SIZE, s->len, 8);
-    put_be(p + AT_FLAGS, FLAG_CRC, 4);
-    put_be(p + n, crc32_of(p, n), CRC_BYTES);
+    put_header(p, s->len);
+    put_be(p + n, crc32_of(0, p, n), CRC_BYTES);
+}
+
+/* --- piece by piece --- */
+
+static int write_piece(struct scr_drain *drain, char *p, size_t n)
+{
+    struct scr_frame_out *o = (struct scr_frame_out *)drain;
+    o->crc = crc32_of(o->crc, p, n);
+    o->rc = scr_write_all(o->to, p, n, o->err);
+    return o->rc;
+}
+
+void scr_frame_out_begin(struct scr_frame_out *o, struct scr_str *s)
+{
+    o->drain = (struct scr_drain){ .take = write_piece };
+    *s = (struct scr_str){ .drain = &o->drain };
+    unsigned char *p = (unsigned char *)scr_str_extend(s, HEADER);
+    if (p != NULL)
+        put_header(p, o->size);
+}
+
+int scr_frame_out_end(struct scr_frame_out *o, struct scr_str *s)
+{
+    unsigned char crc[CRC_BYTES];
+    int rc;
+    if (!s->bad) {
+        put_be(crc, crc32_of(o->crc, s->p, s->len), CRC_BYTES);
+        scr_str_append_n(s, crc, CRC_BYTES);
+    }
+    if (!s->bad)
+        scr_str_drain(s);
+    TRY_OUT(o->rc);
+    TRY_OUT(s->bad ? scr_no_memory(o->err) : SCR_OK);
+    if (o->drain.taken != o->size)
+        TRY_OUT(scr_fail(o->err, SCR_E_FAILURE, 0,
+                         "write %s: a hash of %llu bytes, %llu were kept for it",
+                         o->to->path, (unsigned long long)o->drain.taken,
+                         (unsigned long long)o->size));
+out:
+    scr_str_free(s);
+    return rc;
 }
 
 static int corrupt(struct scr_err *err, const char *what)
@@ -119,7 +165,7 @@ static int check_body(const unsigned char *p, size_t size, size_t *body,
     if (size < HEADER + trailer)
         return corrupt(err, "no room for the checksum");
     if (trailer != 0 &&
-        get_be(p + size - CRC_BYTES, CRC_BYTES) != crc32_of(p, size - CRC_BYTES))
+        get_be(p + size - CRC_BYTES, CRC_BYTES) != crc32_of(0, p, size - CRC_BYTES))
         return corrupt(err, "checksum does not match");
     *body = size - HEADER - trailer;
     return check_version(p, flags, err);
@@ -208,6 +254,37 @@ out:
                         : scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
 }
 
+struct packing {
+    scr_packer pack;
+    const void *from;
+    uint64_t size;
+};
+
+static int write_packed(const struct scr_fd *to, const void *arg, struct scr_err *err)
+{
+    const struct packing *p = arg;
+    struct scr_str s;
+    struct scr_frame_out o = { .to = to, .size = p->size, .err = err };
+    scr_frame_out_begin(&o, &s);
+    p->pack(&s, p->from);
+    return scr_frame_out_end(&o, &s);
+}
+
+int scr_frame_replace(const struct scr_sys *sys, const char *path, scr_packer pack,
+                      const void *from, enum scr_durability how, struct scr_err *err)
+{
+    struct scr_drain count = { 0 };
+    struct scr_str s = { .drain = &count };
+    pack(&s, from);
+    struct packing p = { pack, from, count.taken + s.len + HEADER + CRC_BYTES };
+    int bad = s.bad;
+    scr_str_free(&s);
+    if (bad)
+        return scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path);
+    return scr_file_replace_by(sys, path, write_packed, &p,
+                               (struct scr_replace){ FILE_MODE, how }, err);
+}
+
 int scr_frame_write(const struct scr_sys *sys, const char *path, struct scr_str *s,
                     enum scr_durability how, struct scr_frame_id *id,
                     struct scr_err *err)
@@ -230,13 +307,15 @@ int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
     return scr_frame_read(sys, path, unpack_into, h, err);
 }
 
+static void append_hash(struct scr_str *s, const void *h)
+{
+    scr_hash_append(s, h);
+}
+
 int scr_hash_file_write(const struct scr_sys *sys, const char *path, const scr_hash *h,
                         enum scr_durability how, struct scr_err *err)
 {
-    struct scr_str s = SCR_STR_INIT;
-    scr_frame_begin(&s);
-    scr_hash_append(&s, h);
-    return scr_frame_write(sys, path, &s, how, NULL, err);
+    return scr_frame_replace(sys, path, append_hash, h, how, err);
 }
 
 /* --- transactions --- */

@@ -36,6 +36,25 @@ int scr_frame_identify(const void *buf, size_t n, struct scr_frame_id *id);
 /* 1 if path is that file: a few bytes are read. */
 int scr_frame_is_at(const struct scr_sys *sys, const char *path,
                     const struct scr_frame_id *id);
+/* A hash file that is written while it is packed, from the first byte of an open file
+ * on: between begin and end the packed hash is appended to s, so that it is never in
+ * memory as a whole. size: of the file, which begins with it. */
+struct scr_frame_out {
+    struct scr_drain drain;
+    const struct scr_fd *to;
+    uint64_t size;
+    uint32_t crc;
+    struct scr_err *err; /* of the first write that failed */
+    int rc;
+};
+void scr_frame_out_begin(struct scr_frame_out *o, struct scr_str *s);
+/* Frees s. SCR_E_FAILURE: it was another number of bytes. */
+int scr_frame_out_end(struct scr_frame_out *o, struct scr_str *s);
+/* Replaces path by the hash file that pack appends the packed hash of, twice: first for
+ * its size. Ends as scr_frame_write. */
+typedef void (*scr_packer)(struct scr_str *s, const void *from);
+int scr_frame_replace(const struct scr_sys *sys, const char *path, scr_packer pack,
+                      const void *from, enum scr_durability how, struct scr_err *err);
 /* A hash file in memory: its packed hash, and the size its header claims. */
 struct scr_frame {
     const unsigned char *packed;
@@ -54,7 +73,7 @@ int scr_frame_read(const struct scr_sys *sys, const char *path, scr_unpack unpac
 /* Reads path and merges it into h. Absent: SCR_E_NOENT. Errors carry the path. */
 int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
                        struct scr_err *err);
-/* As scr_frame_write. */
+/* As scr_frame_replace. */
 int scr_hash_file_write(const struct scr_sys *sys, const char *path, const scr_hash *h,
                         enum scr_durability how, struct scr_err *err);
 

@@ -247,8 +247,8 @@ static int temp_open(const struct scr_sys *sys, const char *path, mode_t mode,
     return rc;
 }
 
-int scr_file_replace(const struct scr_sys *sys, const char *path, const void *buf,
-                     size_t n, struct scr_replace as, struct scr_err *err)
+int scr_file_replace_by(const struct scr_sys *sys, const char *path, scr_writer writer,
+                        const void *arg, struct scr_replace as, struct scr_err *err)
 {
     int fd = -1, rc;
     char *temp = NULL;
@@ -256,7 +256,7 @@ int scr_file_replace(const struct scr_sys *sys, const char *path, const void *bu
         free(temp);
         return rc;
     }
-    rc = scr_write_all(SCR_FD(sys, fd, temp), buf, n, err);
+    rc = writer(SCR_FD(sys, fd, temp), arg, err);
     if (rc == SCR_OK && as.how == SCR_DURABLE)
         rc = scr_fsync(sys, fd, temp, err);
     if (rc == SCR_OK)
@@ -270,6 +270,24 @@ int scr_file_replace(const struct scr_sys *sys, const char *path, const void *bu
         rc = scr_dir_sync_parent(sys, path, err);
     free(temp);
     return rc;
+}
+
+struct bytes {
+    const void *p;
+    size_t n;
+};
+
+static int write_bytes(const struct scr_fd *f, const void *arg, struct scr_err *err)
+{
+    const struct bytes *b = arg;
+    return scr_write_all(f, b->p, b->n, err);
+}
+
+int scr_file_replace(const struct scr_sys *sys, const char *path, const void *buf,
+                     size_t n, struct scr_replace as, struct scr_err *err)
+{
+    const struct bytes b = { buf, n };
+    return scr_file_replace_by(sys, path, write_bytes, &b, as, err);
 }
 
 int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf,

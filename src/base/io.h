@@ -69,6 +69,10 @@ struct scr_replace {
  * symbolic link at path is itself replaced. */
 int scr_file_replace(const struct scr_sys *sys, const char *path, const void *buf,
                      size_t n, struct scr_replace as, struct scr_err *err);
+/* The same of what the call writes to f. */
+typedef int (*scr_writer)(const struct scr_fd *f, const void *arg, struct scr_err *err);
+int scr_file_replace_by(const struct scr_sys *sys, const char *path, scr_writer writer,
+                        const void *arg, struct scr_replace as, struct scr_err *err);
 
 /* One write() with O_APPEND | O_CREAT of all n bytes (logs, journals); only after a
  * short write a second one. An error may leave part of the record at the end. */

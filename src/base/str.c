@@ -19,15 +19,29 @@ void scr_str_spoil(struct scr_str *s)
     *s = (struct scr_str){ .bad = 1 };
 }
 
+void scr_str_drain(struct scr_str *s)
+{
+    struct scr_drain *d = s->drain;
+    if (s->len > 0 && d->take != NULL && d->take(d, s->p, s->len) != 0) {
+        scr_str_spoil(s);
+        return;
+    }
+    d->taken += s->len;
+    s->len = 0;
+}
+
 /* Room for n more bytes and a NUL; 1, or 0 with s bad. */
 static int reserve(struct scr_str *s, size_t n)
 {
+    if (!s->bad && s->drain != NULL && s->cap > 0 && n >= s->cap - s->len)
+        scr_str_drain(s);
     if (s->bad)
         return 0;
     if (n < s->cap - s->len)
         return 1;
+    size_t least = s->drain != NULL ? SCR_PIECE : 64;
     size_t want = s->len + n + 1;
-    size_t cap = s->cap < 64 ? 64 : s->cap;
+    size_t cap = s->cap < least ? least : s->cap;
     while (cap < want && cap <= SIZE_MAX / 2)
         cap *= 2;
     char *p = n < SIZE_MAX / 2 && cap >= want ? realloc(s->p, cap) : NULL;

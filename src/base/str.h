@@ -15,13 +15,24 @@ struct scr_str {
     char *p;
     size_t len, cap;
     int bad;
+    struct scr_drain *drain; /* NULL: it keeps all bytes */
 };
 #define SCR_STR_INIT                                                                   \
     {                                                                                  \
-        0, 0, 0, 0                                                                     \
+        0, 0, 0, 0, 0                                                                  \
     }
+/* Takes the bytes of a string when it is full, which then is empty: what is as long as
+ * a list of files is written, sent or counted piece by piece. */
+struct scr_drain {
+    /* Anything but SCR_OK makes the string bad; NULL: the bytes are only counted. */
+    int (*take)(struct scr_drain *d, char *p, size_t n);
+    uint64_t taken; /* bytes, of all pieces before */
+};
+enum { SCR_PIECE = 64 * 1024 }; /* bytes of most pieces */
 
 void scr_str_free(struct scr_str *s);
+/* Gives the drain what it has not got yet. */
+void scr_str_drain(struct scr_str *s);
 void scr_str_append(struct scr_str *s, const char *text);
 void scr_str_append_n(struct scr_str *s, const void *bytes, size_t n);
 /* n bytes more, not set yet; borrowed, NULL: bad. */

@@ -1076,14 +1076,16 @@ int scr_filemap_unpack(const void *buf, size_t n, scr_filemap *map, struct scr_e
 
 /* --- separate files --- */
 
+static void pack_from(struct scr_str *s, const void *map)
+{
+    scr_filemap_pack(s, map);
+}
+
 int scr_filemap_write(const struct scr_sys *sys, const char *path,
                       const scr_filemap *map, enum scr_durability how,
                       struct scr_err *err)
 {
-    struct scr_str s = SCR_STR_INIT;
-    scr_frame_begin(&s);
-    scr_filemap_pack(&s, map);
-    return scr_frame_write(sys, path, &s, how, NULL, err);
+    return scr_frame_replace(sys, path, pack_from, map, how, err);
 }
 
 static int unpack_into(const void *packed, size_t n, void *map, struct scr_err *err)

@@ -707,28 +707,32 @@ static int check_list(const char *path, const struct scr_rank2file *l,
     return SCR_OK;
 }
 
+static void pack_list(struct scr_str *s, const void *l)
+{
+    scr_rank2file_pack(s, l);
+}
+
+static void pack_root(struct scr_str *s, const void *root)
+{
+    scr_rank2file_root_pack(s, root);
+}
+
 int scr_rank2file_write(const struct scr_sys *sys, const char *path,
                         const struct scr_rank2file *l, struct scr_err *err)
 {
-    struct scr_str s = SCR_STR_INIT;
     TRY(check_list(path, l, err));
-    scr_frame_begin(&s);
-    scr_rank2file_pack(&s, l);
-    return scr_frame_write(sys, path, &s, SCR_DURABLE, NULL, err);
+    return scr_frame_replace(sys, path, pack_list, l, SCR_DURABLE, err);
 }
 
 int scr_rank2file_root_write(const struct scr_sys *sys, const char *path,
                              const struct scr_rank2file_root *root, struct scr_err *err)
 {
-    struct scr_str s = SCR_STR_INIT;
     int ok = root->level >= 1 && root->level <= SCR_RANK2FILE_LEVELS && root->ranks > 0;
     int rc = ok ? check_parts(root) : SCR_E_ARG;
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "write %s: parts of a run of %d", path,
                         root->ranks);
-    scr_frame_begin(&s);
-    scr_rank2file_root_pack(&s, root);
-    return scr_frame_write(sys, path, &s, SCR_DURABLE, NULL, err);
+    return scr_frame_replace(sys, path, pack_root, root, SCR_DURABLE, err);
 }
 
 /* What a file is read into; each may be NULL, and of a root of parts there is no list.

@@ -4,10 +4,13 @@
 #include "helper_tmp.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cursor.h"
 #include "base/hashfile.h"
 #include "base/lock.h"
 #include "helper_fault.h"
@@ -426,6 +429,82 @@ static void update_holds_the_lock_during_the_edit(void **state)
     assert_nodes(path, "10"); /* and the lock is free again */
 }
 
+/* As many elements as n is, of 20 bytes each. */
+static void pack_numbers(struct scr_str *s, const void *n)
+{
+    scr_pack_count(s, (size_t) * (const int *)n);
+    for (int i = 0; i < *(const int *)n; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%07d", i);
+        scr_pack_val(s, key, "abc");
+    }
+}
+
+static int write_large(const struct scr_sys *sys, const char *path, int n,
+                       struct scr_err *err)
+{
+    return scr_frame_replace(sys, path, pack_numbers, &n, SCR_VOLATILE, err);
+}
+
+static void what_is_written_in_pieces_is_the_same_file(void **state)
+{
+    (void)state;
+    static const int numbers[] = { 0, 1, 3275, 3276, 3277, 3278, 20000 };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const char *path = test_path("pieces.scr");
+        struct scr_str want = SCR_STR_INIT;
+        void *got = NULL;
+        size_t n = 0;
+        scr_frame_begin(&want);
+        pack_numbers(&want, &numbers[i]);
+        scr_frame_end(&want);
+        assert_int_equal(write_large(&scr_sys_posix, path, numbers[i], NULL), SCR_OK);
+        assert_int_equal(scr_file_load(&scr_sys_posix, path, 1 << 30, &got, &n, NULL),
+                         SCR_OK);
+        assert_int_equal(n, want.len);
+        assert_memory_equal(got, want.p, n);
+        free(got);
+        scr_str_free(&want);
+    }
+}
+
+static void a_piece_that_cannot_be_written_leaves_the_old_file(void **state)
+{
+    (void)state;
+    const char *path = test_path("pieces.scr");
+    struct scr_err err = SCR_ERR_INIT;
+    assert_int_equal(write_large(&scr_sys_posix, path, 1, NULL), SCR_OK);
+    for (long nth = 0; nth < 3; nth++) {
+        test_fault_arm(TEST_WRITE, nth, ENOSPC, TEST_ONCE);
+        scr_err_clear(&err);
+        assert_int_equal(write_large(&test_fault_sys, path, 20000, &err), SCR_E_FULL);
+        assert_int_equal(test_fault_off(), 1);
+        scr_hash *h = scr_hash_new();
+        assert_int_equal(scr_hash_file_read(&scr_sys_posix, path, h, NULL), SCR_OK);
+        assert_int_equal(scr_hash_size(h), 1);
+        scr_hash_delete(h);
+    }
+}
+
+static void a_frame_of_another_size_is_an_error(void **state)
+{
+    (void)state;
+    const char *path = test_path("frame.scr");
+    struct scr_err err = SCR_ERR_INIT;
+    int fd = -1;
+    assert_int_equal(
+        scr_open(&scr_sys_posix, path, O_WRONLY | O_CREAT, 0600, &fd, NULL), SCR_OK);
+    struct scr_frame_out o = { .to = SCR_FD(&scr_sys_posix, fd, path),
+                               .size = 100,
+                               .err = &err };
+    struct scr_str s;
+    scr_frame_out_begin(&o, &s);
+    scr_pack_count(&s, 0);
+    assert_int_equal(scr_frame_out_end(&o, &s), SCR_E_FAILURE);
+    assert_non_null(strstr(err.text, "28 bytes, 100"));
+    assert_int_equal(scr_close(&scr_sys_posix, &fd, path, NULL), SCR_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +525,9 @@ int main(void)
         cmocka_unit_test(update_never_replaces_what_it_cannot_read),
         cmocka_unit_test(update_waits_for_the_lock),
         cmocka_unit_test(update_failing_anywhere_keeps_old_or_new),
+        cmocka_unit_test(what_is_written_in_pieces_is_the_same_file),
+        cmocka_unit_test(a_piece_that_cannot_be_written_leaves_the_old_file),
+        cmocka_unit_test(a_frame_of_another_size_is_an_error),
         cmocka_unit_test(update_holds_the_lock_during_the_edit),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);

@@ -203,12 +203,74 @@ static void near_names_are_near(void **state)
     assert_true(scr_edit_distance(longer, longer) > 100);
 }
 
+/* Keeps what it is given; refuses from the piece with that number on. */
+struct kept {
+    struct scr_drain drain;
+    struct scr_str all;
+    int pieces, refused;
+};
+
+static int keep(struct scr_drain *d, char *p, size_t n)
+{
+    struct kept *k = (struct kept *)d;
+    assert_int_equal(d->taken, k->all.len);
+    scr_str_append_n(&k->all, p, n);
+    return ++k->pieces == k->refused ? 1 : 0;
+}
+
+static void a_drain_gets_all_bytes_in_pieces(void **state)
+{
+    (void)state;
+    struct kept k = { .drain.take = keep };
+    struct scr_drain count = { 0 };
+    struct scr_str s = { .drain = &k.drain }, counted = { .drain = &count };
+    struct scr_str want = SCR_STR_INIT;
+    char large[3 * SCR_PIECE];
+    memset(large, 'x', sizeof large);
+    for (int i = 0; i < 50000; i++) {
+        size_t n = i == 20000 ? sizeof large : (size_t)(i % 10);
+        scr_str_append_n(&s, large, n);
+        scr_str_append_n(&counted, large, n);
+        scr_str_append_n(&want, large, n);
+        scr_str_printf(&s, "%d,", i);
+        scr_str_printf(&counted, "%d,", i);
+        scr_str_printf(&want, "%d,", i);
+    }
+    assert_true(s.cap <= 4 * SCR_PIECE + 64 && k.pieces > 3);
+    scr_str_drain(&s);
+    scr_str_drain(&s); /* of nothing */
+    assert_int_equal(k.drain.taken, want.len);
+    assert_int_equal(k.all.len, want.len);
+    assert_memory_equal(k.all.p, want.p, want.len);
+    assert_int_equal(count.taken + counted.len, want.len);
+    scr_str_free(&s);
+    scr_str_free(&counted);
+    scr_str_free(&want);
+    scr_str_free(&k.all);
+}
+
+static void a_drain_that_refuses_makes_the_string_bad(void **state)
+{
+    (void)state;
+    struct kept k = { .drain.take = keep, .refused = 2 };
+    struct scr_str s = { .drain = &k.drain };
+    for (int i = 0; i < 100000; i++)
+        scr_str_append(&s, "some text ");
+    assert_int_equal(s.bad, 1);
+    assert_null(s.p);
+    assert_int_equal(k.pieces, 2);
+    scr_str_free(&s);
+    scr_str_free(&k.all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(appends_grow_one_string),
         cmocka_unit_test(nothing_appended_is_an_empty_string),
         cmocka_unit_test(too_large_makes_it_bad_for_good),
+        cmocka_unit_test(a_drain_gets_all_bytes_in_pieces),
+        cmocka_unit_test(a_drain_that_refuses_makes_the_string_bad),
         cmocka_unit_test(memory_helpers_check_the_product),
         cmocka_unit_test(integers_are_whole_strings_in_range),
         cmocka_unit_test(unsigned_and_int_have_their_own_ranges),
