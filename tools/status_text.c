@@ -16,7 +16,7 @@ enum { COLUMNS = 80, LABEL = 12 };
 static void add_time(struct scr_str *to, double seconds)
 {
     char buf[32];
-    scr_str_append(to, scr_format_time(seconds > 0 ? seconds : 0, buf, sizeof buf));
+    scr_str_append(to, scr_format_duration(seconds > 0 ? seconds : 0, buf, sizeof buf));
 }
 
 static void add_size(struct scr_str *to, uint64_t bytes)

@@ -306,12 +306,9 @@ static void pack_group(struct scr_str *s, const struct scr_redowner *o)
     }
 }
 
-void scr_redfile_header(struct scr_str *s, const struct scr_redowner *o,
-                        const struct scr_current *c, const struct scr_str *copies,
-                        int ncopies)
+void scr_redfile_front(struct scr_str *s, const struct scr_redowner *o, int ncopies)
 {
     enum { NUMBERS = 7, CURRENT = 1 };
-    scr_frame_begin(s);
     scr_pack_count(s, (size_t)(NUMBERS + CURRENT + ncopies));
     scr_pack_i64(s, "DSET", o->dset_id);
     scr_pack_i64(s, "RANKS", o->world_size);
@@ -321,6 +318,14 @@ void scr_redfile_header(struct scr_str *s, const struct scr_redowner *o,
     scr_pack_i64(s, "MEMBER", o->member);
     scr_pack_u64(s, "CHUNK", o->g->chunk);
     scr_pack_key(s, "CURRENT");
+}
+
+void scr_redfile_header(struct scr_str *s, const struct scr_redowner *o,
+                        const struct scr_current *c, const struct scr_str *copies,
+                        int ncopies)
+{
+    scr_frame_begin(s);
+    scr_redfile_front(s, o, ncopies);
     if (c != NULL)
         scr_current_pack(s, c);
     for (int j = 1; j <= ncopies; j++) {

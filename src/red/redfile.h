@@ -97,6 +97,9 @@ struct scr_redowner {
 void scr_redfile_header(struct scr_str *s, const struct scr_redowner *o,
                         const struct scr_current *c, const struct scr_str *copies,
                         int ncopies);
+/* Its packed hash up to where that of CURRENT begins; after that ncopies keys and their
+ * hashes follow. */
+void scr_redfile_front(struct scr_str *s, const struct scr_redowner *o, int ncopies);
 /* Writes it at the start of path without touching what follows (pwrite), creating the
  * file 0600. */
 int scr_redfile_write(const struct scr_env *env, const char *path,

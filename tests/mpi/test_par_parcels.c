@@ -131,6 +131,24 @@ static int is_same_bytes(const struct scr_str *a, const struct scr_str *b)
     return a->len == b->len && memcmp(a->p, b->p, a->len) == 0;
 }
 
+/* All of out but the last `less` bytes go to `to`, len bytes come from `from`. */
+static int swap(const struct mpi_test *t, const struct scr_str *out, size_t less,
+                int to, struct scr_str *in, size_t len, int from, struct scr_err *err)
+{
+    struct scr_swap w = { .comm = &t->comm,
+                          .to = to,
+                          .send = to != MPI_PROC_NULL ? out->len : 0,
+                          .from = from,
+                          .recv = from != MPI_PROC_NULL ? len : 0,
+                          .in = in,
+                          .err = err };
+    struct scr_str s = { .drain = scr_swap_begin(&w) };
+    for (size_t i = 0; i + less < out->len; i += 777) /* as they are made */
+        scr_str_append_n(&s, out->p + i,
+                         out->len - less - i < 777 ? out->len - less - i : 777);
+    return scr_swap_end(&w, &s);
+}
+
 MPI_CASE(bytes_go_round_a_ring)
 {
     static const int lens[] = { 0, 7, 65536, 500000 };
@@ -139,10 +157,9 @@ MPI_CASE(bytes_go_round_a_ring)
     for (int i = 0; i < 4; i++) {
         struct scr_err err = SCR_ERR_INIT;
         struct scr_str out = SCR_STR_INIT, in = SCR_STR_INIT, want = SCR_STR_INIT;
-        write_bytes(&out, me, right, lens[i]);
-        write_bytes(&want, left, me, lens[i]);
-        CHECK_RC(scr_bytes_sendrecv(&t->comm, &out, right, &in, left, &err), SCR_OK,
-                 &err);
+        write_bytes(&out, me, right, me == 0 ? 3 * lens[i] : lens[i]);
+        write_bytes(&want, left, me, left == 0 ? 3 * lens[i] : lens[i]);
+        CHECK_RC(swap(t, &out, 0, right, &in, want.len, left, &err), SCR_OK, &err);
         CHECK(is_same_bytes(&in, &want));
         scr_str_free(&out);
         scr_str_free(&in);
@@ -159,22 +176,49 @@ MPI_CASE(bytes_go_along_a_line)
         left = me > 0 ? me - 1 : MPI_PROC_NULL;
     write_bytes(&out, me, me + 1, 3);
     write_bytes(&want, me - 1, me, 3);
-    CHECK_RC(scr_bytes_sendrecv(&t->comm, &out, right, &in, left, &err), SCR_OK, &err);
+    CHECK_RC(swap(t, &out, 0, right, &in, want.len, left, &err), SCR_OK, &err);
     CHECK(me > 0 ? is_same_bytes(&in, &want) : in.len == 0);
-    scr_str_free(&in);
-    scr_str_free(&want);
-    if (n > 1 && me == 0)
-        CHECK_RC(scr_bytes_sendrecv(&t->comm, &out, n - 1, NULL, MPI_PROC_NULL, &err),
-                 SCR_OK, &err);
-    if (n > 1 && me == n - 1) {
-        write_bytes(&want, 0, 1, 3);
-        CHECK_RC(scr_bytes_sendrecv(&t->comm, NULL, MPI_PROC_NULL, &in, 0, &err),
-                 SCR_OK, &err);
-        CHECK(is_same_bytes(&in, &want));
-    }
     scr_str_free(&out);
     scr_str_free(&in);
     scr_str_free(&want);
+}
+
+MPI_CASE(a_rank_that_sends_less_than_it_promised_is_not_waited_for)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_str out = SCR_STR_INIT, in = SCR_STR_INIT, want = SCR_STR_INIT;
+    int n = t->comm.size, me = t->comm.rank, right = (me + 1) % n,
+        left = (me + n - 1) % n;
+    size_t less = me == 0 ? 200000 : 0, missing = left == 0 ? 200000 : 0;
+    write_bytes(&out, me, right, 300000);
+    write_bytes(&want, left, me, 300000);
+    CHECK_RC(swap(t, &out, less, right, &in, want.len, left, &err), SCR_OK, &err);
+    memset(want.p + want.len - missing, 0, missing);
+    CHECK(is_same_bytes(&in, &want));
+    scr_str_free(&out);
+    scr_str_free(&in);
+    scr_str_free(&want);
+}
+
+MPI_CASE(bytes_for_which_there_is_no_memory_hold_no_rank_up)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_str in = SCR_STR_INIT;
+    int n = t->comm.size, me = t->comm.rank;
+    struct scr_swap w = { .comm = &t->comm,
+                          .to = (me + 1) % n,
+                          .send = 100000,
+                          .from = (me + n - 1) % n,
+                          .recv = 100000,
+                          .in = &in,
+                          .err = &err };
+    struct scr_str out = { .drain = scr_swap_begin(&w) };
+    scr_str_append(&out, "some");
+    if (me == 0)
+        scr_str_spoil(&out);
+    CHECK_RC(scr_swap_end(&w, &out), me == 0 ? SCR_E_NOMEM : SCR_OK, &err);
+    CHECK(in.len == 100000);
+    scr_str_free(&in);
 }
 
 /* A fixed pattern of who writes to whom in round `round`. */
@@ -346,6 +390,8 @@ int main(int argc, char **argv)
                   RUN(hashes_of_any_length_are_broadcast),
                   RUN(a_hash_that_could_not_be_made_is_an_error_everywhere),
                   RUN(bytes_go_round_a_ring), RUN(bytes_go_along_a_line),
+                  RUN(a_rank_that_sends_less_than_it_promised_is_not_waited_for),
+                  RUN(bytes_for_which_there_is_no_memory_hold_no_rank_up),
                   RUN(sparse_exchange_of_nothing),
                   RUN(sparse_exchange_refuses_a_number_that_is_no_rank),
                   RUN(parcels_of_texts_come_by_ascending_rank),

@@ -123,10 +123,29 @@ int scr_hash_bcast_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
                        struct scr_err *err);
 
 /* --- bytes, for lists of files, which are too long for trees --- */
-/* To one rank and from one; either may be MPI_PROC_NULL. recv, empty, gets what came. A
- * send that is bad is the receiver's error, too. */
-int scr_bytes_sendrecv(const struct scr_comm *c, const struct scr_str *send, int to,
-                       struct scr_str *recv, int from, struct scr_err *err);
+/* To one rank while they are made, and from one, so that neither rank has all of them:
+ *
+ *     struct scr_swap w = { .comm = c, .to = right, .send = mine, .from = left,
+ *                           .recv = theirs, .in = &in, .err = err };
+ *     struct scr_str out = { .drain = scr_swap_begin(&w) };
+ *     … append mine bytes to out …
+ *     rc = scr_swap_end(&w, &out);
+ *
+ * Both sides know the numbers of bytes before; 0: nothing is sent, or comes. A rank
+ * that cannot make what it promised sends zeros, so that no rank waits for it, and has
+ * to tell the others that it failed. */
+struct scr_swap {
+    struct scr_drain drain;
+    const struct scr_comm *comm;
+    int to, from;
+    uint64_t send, recv; /* bytes that are still to be sent, and to come */
+    struct scr_str *in;  /* what came is appended */
+    struct scr_err *err;
+    int rc;
+};
+struct scr_drain *scr_swap_begin(struct scr_swap *w);
+/* Frees out. */
+int scr_swap_end(struct scr_swap *w, struct scr_str *out);
 
 /* Bytes for some ranks, or from some. */
 struct scr_parcels {

@@ -85,12 +85,6 @@ static int letter_start(struct letter *l, const struct scr_comm *c, int to, int 
     return rc;
 }
 
-static int letter_wait(struct letter *l, struct scr_err *err)
-{
-    int rc = scr_mpi_wait(&l->first, 1, "send of bytes", err);
-    return scr_first(rc, scr_mpi_wait(l->more, (size_t)l->nmore, "send of bytes", err));
-}
-
 /* 1 when every page has left. A request that is done stays so: MPI_Test on it is cheap.
  */
 static int letter_sent(struct letter *l)
@@ -147,21 +141,68 @@ static int letter_take(const struct scr_comm *c, int from, struct scr_str *s,
     return SCR_OK;
 }
 
-int scr_bytes_sendrecv(const struct scr_comm *c, const struct scr_str *send, int to,
-                       struct scr_str *recv, int from, struct scr_err *err)
+/* --- from rank to rank, while they are made --- */
+
+/* Sends n bytes, a page at most, and takes a page if more are to come. */
+static void swap_page(struct scr_swap *w, const char *p, size_t n)
 {
-    struct letter l = { .first = MPI_REQUEST_NULL };
-    int rc = SCR_OK, rc1;
-    if (to != MPI_PROC_NULL) {
-        rc = letter_lend(&l, send, err);
-        rc = scr_first(rc, letter_start(&l, c, to, 0, err));
+    char page[PAGE];
+    MPI_Status st;
+    MPI_Request out = MPI_REQUEST_NULL, in = MPI_REQUEST_NULL;
+    MPI_Comm comm = w->comm->comm;
+    int rc = SCR_OK, got = 0;
+    if (n > 0)
+        rc = scr_mpi_check(MPI_Isend(p, (int)n, MPI_BYTE, w->to, TAG_MORE, comm, &out),
+                           "send of bytes", w->err);
+    w->send -= n;
+    if (w->recv > 0) {
+        int code = MPI_Irecv(page, PAGE, MPI_BYTE, w->from, TAG_MORE, comm, &in);
+        int rc1 = scr_mpi_check(code, "receive of bytes", w->err);
+        if (rc1 == SCR_OK)
+            rc1 = scr_mpi_wait_status(&in, &st, "receive of bytes", w->err);
+        if (rc1 == SCR_OK)
+            rc1 = scr_mpi_check(MPI_Get_count(&st, MPI_BYTE, &got), "length of bytes",
+                                w->err);
+        scr_str_append_n(w->in, page, (size_t)got);
+        w->recv =
+            rc1 == SCR_OK && (uint64_t)got < w->recv ? w->recv - (uint64_t)got : 0;
+        rc = scr_first(rc, rc1);
     }
-    if (from != MPI_PROC_NULL) {
-        rc = scr_first(rc, letter_take(c, from, recv, err));
-    }
-    rc1 = letter_wait(&l, err);
-    letter_drop(&l);
-    return scr_first(rc, rc1);
+    rc = scr_first(rc, scr_mpi_wait(&out, 1, "send of bytes", w->err));
+    w->rc = scr_first(w->rc, rc);
+}
+
+static size_t page_of(const struct scr_swap *w, size_t n)
+{
+    n = n < PAGE ? n : PAGE;
+    return n < w->send ? n : (size_t)w->send;
+}
+
+static int swap_piece(struct scr_drain *drain, char *p, size_t n)
+{
+    struct scr_swap *w = (struct scr_swap *)drain;
+    for (size_t at = 0; at < n && w->send > 0; at += PAGE)
+        swap_page(w, p + at, page_of(w, n - at));
+    return SCR_OK;
+}
+
+struct scr_drain *scr_swap_begin(struct scr_swap *w)
+{
+    w->drain = (struct scr_drain){ .take = swap_piece };
+    return &w->drain;
+}
+
+int scr_swap_end(struct scr_swap *w, struct scr_str *out)
+{
+    static const char zeros[PAGE];
+    if (!out->bad)
+        scr_str_drain(out);
+    else
+        w->rc = scr_first(w->rc, scr_no_memory(w->err));
+    while (w->send > 0 || w->recv > 0)
+        swap_page(w, zeros, page_of(w, PAGE));
+    scr_str_free(out);
+    return w->rc;
 }
 
 /* A broadcast begins with so many bytes: most are over with it. */

@@ -72,13 +72,16 @@ static int take_files(struct scr_redset *r, const scr_filemap *map, struct scr_e
 
 /* Without CRCs no places are kept for them: they would read as checksums that are
  * wrong. */
-static int describe(struct scr_redset *r, const scr_hash *extra, const scr_hash *dset,
+static int describe(struct scr_redset *r, const struct scr_protection *d,
                     struct scr_err *err)
 {
     struct scr_current *c = r->current;
-    c->desc = scr_redset_desc(r, extra);
-    c->dset = scr_hash_dup(dset);
-    if (c->desc == NULL || (c->dset == NULL && dset != NULL))
+    r->g.scheme = d->scheme;
+    r->g.k = d->k;
+    scr_geom_weaken(&r->g.scheme, &r->g.k, r->set->n);
+    c->desc = scr_redset_desc(r, d->desc);
+    c->dset = scr_hash_dup(d->dset);
+    if (c->desc == NULL || (c->dset == NULL && d->dset != NULL))
         return scr_no_memory(err);
     for (size_t i = 0; i < c->files.n; i++)
         scr_meta_unset_crc32(&c->file[i]->meta);
@@ -104,21 +107,6 @@ static int start_redfile(struct scr_redset *r, const char *dset_dir,
     return rc == SCR_OK ? scr_redset_header_size(r, &r->header_bytes, err) : rc;
 }
 
-static int finish_redfile(const struct scr_redset *r, struct scr_err *err)
-{
-    struct scr_str header = SCR_STR_INIT;
-    int rc;
-    TRY_OUT(scr_redset_header(r, &header, err));
-    if (header.len != r->header_bytes)
-        TRY_OUT(scr_fail(err, SCR_E_FAILURE, 0,
-                         "header of %s: %zu bytes, %llu were kept for it", r->redpath,
-                         header.len, (unsigned long long)r->header_bytes));
-    TRY_OUT(scr_redfile_write(r->p->env, r->redpath, &header, err));
-out:
-    scr_str_free(&header);
-    return rc;
-}
-
 /* Before encoding there are data, no parity. */
 static int *have_data(int n)
 {
@@ -128,17 +116,13 @@ static int *have_data(int n)
     return have;
 }
 
-/* Collective over the set; the code is the member's own. Partners are exchanged twice:
- * their size lays out the header, and after the encode they bring the CRCs. */
-static int encode_all(struct scr_redset *r, const char *dset_dir, int rc,
+/* Collective over the set; the code is the member's own. The CRCs are known after the
+ * encode: then the header is written. */
+static int encode_all(struct scr_redset *r, const char *dset_dir,
                       struct scr_stripe_stats *stats, struct scr_err *err)
 {
-    rc = scr_redset_partners_all(r, rc, err);
     int *have = have_data(r->set->n);
-    if (rc == SCR_OK && have == NULL)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = start_redfile(r, dset_dir, err);
+    int rc = have != NULL ? start_redfile(r, dset_dir, err) : scr_no_memory(err);
     struct scr_redset_run run = { .have = have,
                                   .flags =
                                       SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_PARITY,
@@ -147,13 +131,12 @@ static int encode_all(struct scr_redset *r, const char *dset_dir, int rc,
                                   .want_crc = r->p->crc };
     rc = scr_redset_run_all(r, &run, rc, err);
     *stats = run.stats;
-    free(have);
-    if (rc != SCR_OK)
-        return rc;
-    if (r->p->crc)
+    if (rc == SCR_OK && r->p->crc)
         scr_current_set_crcs(r->current, r->files, run.parity_crc);
-    rc = scr_redset_partners_all(r, rc, err);
-    return rc == SCR_OK ? finish_redfile(r, err) : rc;
+    if (rc == SCR_OK)
+        rc = scr_redset_write_header_all(r, have, r->redpath, rc, err);
+    free(have);
+    return rc;
 }
 
 int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int rc,
@@ -166,11 +149,11 @@ int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int r
     rc = scr_first(rc, rc1);
     if (rc == SCR_OK)
         rc = take_files(&r, d->map, err);
+    if (rc == SCR_OK)
+        rc = describe(&r, d, err);
     rc = scr_redset_geom_all(&r, d->scheme, d->k, rc, err);
-    if (rc == SCR_OK) {
-        rc1 = describe(&r, d->desc, d->dset, err);
-        rc = encode_all(&r, d->dset_dir, rc1, &d->stats, err);
-    }
+    if (rc == SCR_OK)
+        rc = encode_all(&r, d->dset_dir, &d->stats, err);
     for (int i = 0; i < r.g.n; i++)
         d->longest = r.g.len[i] > d->longest ? r.g.len[i] : d->longest;
     if (rc == SCR_OK)

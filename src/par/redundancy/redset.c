@@ -2,9 +2,11 @@
 /* Common parts of encoding and rebuilding a redundancy set. */
 #include "par/redundancy/redset.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hashfile.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -23,18 +25,8 @@ int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
     return SCR_OK;
 }
 
-static void drop_partners(struct scr_redset *r)
-{
-    for (int j = 0; r->partners != NULL && j < r->npartners; j++)
-        scr_str_free(&r->partners[j]);
-    free(r->partners);
-    r->partners = NULL;
-    r->npartners = 0;
-}
-
 void scr_redset_fini(struct scr_redset *r)
 {
-    drop_partners(r);
     scr_member_files_free(r->files, r->nfiles);
     scr_current_delete(r->current);
     free(r->redpath);
@@ -53,54 +45,41 @@ char *scr_redset_path(const struct scr_redset *r, const char *dset_dir)
 /* Data of each member before the geometry. */
 struct opening {
     uint64_t bytes;
+    uint64_t packed; /* of its CURRENT */
     uint64_t failed;
 };
+
+static uint64_t packed_length(const struct scr_current *c)
+{
+    struct scr_drain count = { 0 };
+    struct scr_str s = { .drain = &count };
+    scr_current_pack(&s, c);
+    uint64_t n = s.bad ? 0 : count.taken + s.len;
+    scr_str_free(&s);
+    return n;
+}
 
 int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
                         struct scr_err *err)
 {
-    struct opening mine = { 0, rc != SCR_OK }, all[SCR_EC_MAX];
+    struct opening mine = { 0 }, all[SCR_EC_MAX];
     uint64_t len[SCR_EC_MAX];
+    int n = r->set->n, me = r->set->me;
     for (size_t i = 0; rc == SCR_OK && i < r->nfiles; i++)
         mine.bytes += r->files[i].size;
+    if (rc == SCR_OK && (mine.packed = packed_length(r->current)) == 0)
+        rc = scr_no_memory(err);
+    mine.failed = rc != SCR_OK;
     int rc1 = scr_allgather_bytes_all(&r->set->comm, &mine, sizeof mine, all, err);
     int failed = rc1 != SCR_OK;
     rc = scr_first(rc, rc1);
-    for (int i = 0; i < r->set->n && !failed; i++) {
+    for (int i = 0; i < n && !failed; i++) {
         failed = all[i].failed != 0;
         len[i] = all[i].bytes;
+        r->packed[i] = all[(me - i + n) % n].packed;
     }
     return failed ? scr_set_agree_all(r->set, rc, err)
-                  : scr_geom_init(&r->g, scheme, r->set->n, k, len, err);
-}
-
-int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err)
-{
-    struct scr_str mine = SCR_STR_INIT;
-    int n = r->set->n, me = r->set->me;
-    int copies = scr_redfile_copies(n, r->g.k);
-    drop_partners(r);
-    r->partners = scr_calloc((size_t)copies, sizeof *r->partners);
-    r->npartners = r->partners != NULL ? copies : 0;
-    if (rc == SCR_OK && r->npartners < copies)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK) /* else nothing travels, and the neighbours continue */
-        scr_current_pack(&mine, r->current);
-    r->packed = mine.len;
-    if (mine.bad) {
-        rc = scr_no_memory(err);
-        mine = (struct scr_str)SCR_STR_INIT;
-    }
-    for (int j = 1; j <= copies; j++) {
-        struct scr_str lost = SCR_STR_INIT;
-        struct scr_str *in = r->partners != NULL ? &r->partners[j - 1] : &lost;
-        rc = scr_first(rc,
-                       scr_bytes_sendrecv(&r->set->comm, &mine, (me + j) % n, in,
-                                          (me - j + n) % n, rc == SCR_OK ? err : NULL));
-        scr_str_free(&lost);
-    }
-    scr_str_free(&mine);
-    return rc;
+                  : scr_geom_init(&r->g, scheme, n, k, len, err);
 }
 
 static struct scr_redowner owner_of(const struct scr_redset *r)
@@ -109,30 +88,68 @@ static struct scr_redowner owner_of(const struct scr_redset *r)
                                   r->set->world };
 }
 
-static int made(const struct scr_str *s, struct scr_err *err)
+static int copies_of(const struct scr_redset *r)
 {
-    return s->bad ? scr_no_memory(err) : SCR_OK;
-}
-
-int scr_redset_header(const struct scr_redset *r, struct scr_str *s,
-                      struct scr_err *err)
-{
-    const struct scr_redowner o = owner_of(r);
-    scr_redfile_header(s, &o, r->current, r->partners, r->npartners);
-    return made(s, err);
+    return scr_redfile_copies(r->set->n, r->g.k);
 }
 
 int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_err *err)
 {
     const struct scr_redowner o = owner_of(r);
     struct scr_str s = SCR_STR_INIT;
-    scr_redfile_header(&s, &o, NULL, NULL, r->npartners);
-    *n = s.len + r->packed;
-    for (int j = 0; j < r->npartners; j++)
-        *n += r->partners[j].len;
-    int rc = made(&s, err);
+    scr_redfile_header(&s, &o, NULL, NULL, copies_of(r));
+    *n = s.len;
+    for (int j = 0; j <= copies_of(r); j++)
+        *n += r->packed[j];
+    int rc = s.bad ? scr_no_memory(err) : SCR_OK;
     scr_str_free(&s);
     return rc;
+}
+
+/* CURRENT goes to the j-th right neighbour, and that of the left one is appended to in,
+ * of those that get a header. */
+static int pass_copy_all(const struct scr_redset *r, const int *have, int j,
+                         struct scr_str *in, int rc, struct scr_err *err)
+{
+    int n = r->set->n, me = r->set->me, to = (me + j) % n;
+    int sends = !(have[to] & SCR_HAVE_PARITY), takes = !(have[me] & SCR_HAVE_PARITY);
+    struct scr_swap w = { .comm = &r->set->comm,
+                          .to = to,
+                          .send = sends ? r->packed[0] : 0,
+                          .from = (me - j + n) % n,
+                          .recv = takes ? r->packed[j] : 0,
+                          .in = in,
+                          .err = rc == SCR_OK ? err : NULL };
+    struct scr_str out = { .drain = scr_swap_begin(&w) };
+    if (rc == SCR_OK && sends)
+        scr_current_pack(&out, r->current);
+    return scr_first(rc, scr_swap_end(&w, &out));
+}
+
+int scr_redset_write_header_all(const struct scr_redset *r, const int *have,
+                                const char *path, int rc, struct scr_err *err)
+{
+    const struct scr_sys *sys = r->p->env->sys;
+    const struct scr_redowner o = owner_of(r);
+    int fd = -1, mine = !(have[r->set->me] & SCR_HAVE_PARITY);
+    if (mine && rc == SCR_OK)
+        rc = scr_open(sys, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err);
+    const struct scr_fd to = { sys, fd, path };
+    struct scr_frame_out frame = { .to = &to, .size = r->header_bytes, .err = err };
+    struct scr_str s = { .bad = 1 }; /* takes nothing unless there is a file */
+    if (fd >= 0) {
+        scr_frame_out_begin(&frame, &s);
+        scr_redfile_front(&s, &o, copies_of(r));
+        scr_current_pack(&s, r->current);
+    }
+    for (int j = 1; j <= copies_of(r); j++) {
+        char key[24];
+        scr_pack_key(&s, scr_redfile_partner_key(j, key, sizeof key));
+        rc = pass_copy_all(r, have, j, &s, rc, err);
+    }
+    if (fd >= 0)
+        rc = scr_first(rc, scr_frame_out_end(&frame, &s));
+    return scr_first(rc, scr_close(sys, &fd, path, err));
 }
 
 /* The CRC of this member's parity from those of all members' data, which are shared

@@ -5,8 +5,8 @@
  *     struct scr_redset r = SCR_REDSET_INIT;
  *     … current, files …
  *     rc = scr_redset_geom_all(&r, scheme, k, rc, err);
- *     rc = scr_redset_partners_all(&r, rc, err);
  *     rc = scr_redset_run_all(&r, &run, rc, err);
+ *     rc = scr_redset_write_header_all(&r, run.have, path, rc, err);
  *     scr_redset_fini(&r);
  *
  * The _all calls are collective over the set and take the code of the local work so
@@ -29,10 +29,8 @@ struct scr_redset {
     struct scr_member_file *files; /* of it, below rank_dir, owned */
     size_t nfiles;
     struct scr_geom g;
-    struct scr_str
-        *partners; /* CURRENT of the left neighbours, packed, nearest first */
-    int npartners;
-    size_t packed; /* bytes of current, packed, as the neighbours got it */
+    uint64_t packed[SCR_EC_MAX]; /* [j]: bytes of CURRENT, packed, of the j-th left
+                                    neighbour; [0]: of current */
     uint64_t header_bytes;
 };
 #define SCR_REDSET_INIT                                                                \
@@ -50,19 +48,18 @@ void scr_redset_fini(struct scr_redset *r);
  * memory. */
 char *scr_redset_path(const struct scr_redset *r, const char *dset_dir);
 
-/* Tells each other the lengths and lays out the geometry. */
+/* Tells each other the lengths, of files and of current, and lays out the geometry. */
 int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
                         struct scr_err *err);
-/* Sends current to the right neighbours, takes the left ones' into partners
- * (replacing). The code is each member's own: it goes into the next agreement. */
-int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err);
-/* The bytes of the header, of current and partners, into s, which is empty. SCR_OK or
- * SCR_E_NOMEM. */
-int scr_redset_header(const struct scr_redset *r, struct scr_str *s,
-                      struct scr_err *err);
-/* Their number, of what was exchanged with the neighbours last. */
+/* Bytes of the header. SCR_OK or SCR_E_NOMEM. */
 int scr_redset_header_size(const struct scr_redset *r, uint64_t *n,
                            struct scr_err *err);
+/* Members without parity in have[] get their headers, header_bytes of them, at the
+ * start of path: current, as it is now, and what the left neighbours send of theirs
+ * while it is written. The code is each member's own: it goes into the next agreement.
+ */
+int scr_redset_write_header_all(const struct scr_redset *r, const int *have,
+                                const char *path, int rc, struct scr_err *err);
 
 /* What this member runs the plans for, and with what. */
 struct scr_redset_run {

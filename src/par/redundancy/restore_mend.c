@@ -95,24 +95,10 @@ static int check_crcs(const struct scr_restoring *s,
     return SCR_OK;
 }
 
-static int write_header(const struct scr_restoring *s, struct scr_err *err)
+static int dress_temporaries(const struct scr_restoring *s, struct scr_err *err)
 {
-    struct scr_str header = SCR_STR_INIT;
-    int rc;
-    TRY_OUT(scr_redset_header(&s->r, &header, err));
-    TRY_OUT(scr_redfile_write(s->p->env, s->tmpred, &header, err));
-out:
-    scr_str_free(&header);
-    return rc;
-}
-
-static int finish_temporaries(const struct scr_restoring *s, struct scr_err *err)
-{
-    int have = s->have[s->set.me];
-    for (size_t i = 0; i < s->r.nfiles && !(have & SCR_HAVE_DATA); i++)
+    for (size_t i = 0; i < s->r.nfiles && !(s->have[s->set.me] & SCR_HAVE_DATA); i++)
         TRY(scr_redfile_dress(s->p->env, s->r.current, i, s->tmp[i].path, err));
-    if (!(have & SCR_HAVE_PARITY))
-        TRY(write_header(s, err));
     return SCR_OK;
 }
 
@@ -139,12 +125,8 @@ static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
 static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
 {
     int flags = 0, have = s->have[s->set.me];
-    int rc = scr_redset_partners_all(&s->r, SCR_OK, err);
     struct scr_member_file *sources = files_to_read(s);
-    if (rc == SCR_OK && sources == NULL)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = prepare(s, &flags, err);
+    int rc = sources != NULL ? prepare(s, &flags, err) : scr_no_memory(err);
     struct scr_redset_run run = { .have = s->have,
                                   .flags = flags,
                                   .files = have & SCR_HAVE_DATA ? sources : s->tmp,
@@ -152,10 +134,14 @@ static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
                                       have & SCR_HAVE_PARITY ? s->r.redpath : s->tmpred,
                                   .want_crc = have != SCR_HAVE_ALL || s->has_crc };
     rc = scr_redset_run_all(&s->r, &run, rc, err);
-    if (rc == SCR_OK && run.want_crc)
+    int ran = rc == SCR_OK; /* on all */
+    if (ran && run.want_crc)
         rc = check_crcs(s, run.files, run.parity_crc, err);
     free(sources);
-    return rc == SCR_OK ? finish_temporaries(s, err) : rc;
+    rc = rc == SCR_OK ? dress_temporaries(s, err) : rc;
+    if (ran)
+        rc = scr_redset_write_header_all(&s->r, s->have, s->tmpred, rc, err);
+    return rc;
 }
 
 /* After a rebuild that failed: what can really be read? 1 if that is less than was
