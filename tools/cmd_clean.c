@@ -157,7 +157,8 @@ static int is_running(const struct clean *c, const struct scr_leftover *o)
             (c->job.rm.job != NULL && strcmp(c->job.rm.job, o->job) == 0));
 }
 
-/* What another job uses stays, and is no answer to a question for one. */
+/* Directories that another job uses stay; if one job is asked about, they are no part
+ * of the answer. */
 static int clean_if_meant(struct clean *c, struct scr_leftover *o, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -206,7 +207,8 @@ static void tell_sum(const struct clean *c)
                        scr_format_size(c->bytes, size, sizeof size));
 }
 
-/* Of another user as that user, who finds no way into directories of a third. */
+/* Directories of another user are cleaned as that user, which gives no access to those
+ * of a third. */
 static int clean_here(struct clean *c, struct scr_err *err)
 {
     struct scr_strv bases = SCR_STRV_INIT;

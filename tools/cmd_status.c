@@ -27,7 +27,7 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-/* What is kept between two prints. */
+/* State kept between two prints. */
 struct view {
     struct scr_tool *t;
     struct scr_params prm;

@@ -178,7 +178,7 @@ static void value(struct metrics *m, const char *name, const char *more, double 
     scr_str_printf(&m->text, "scr_%s{%s%s} %.15g\n", name, m->labels, more, x);
 }
 
-/* What is not known has no metric. */
+/* An unknown number has no metric. */
 static void gauge(struct metrics *m, const char *name, const char *help, double x)
 {
     if (x < 0)

@@ -23,7 +23,7 @@
 #include "core/off.h"
 #include "core/restart.h"
 #include "core/route.h"
-#include "core/runlog.h"
+#include "core/run_events.h"
 #include "core/shared.h"
 #include "core/tenancy.h"
 

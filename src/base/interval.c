@@ -233,7 +233,7 @@ static struct block make_safe(const struct scr_markov *m, const struct block *y,
         for (int l = k + 1; l < m->n; l++)
             add_failure(&c, l, y->fail[i] * recovery.fail[l],
                         y->at[i] + recovery.at[l]);
-        /* What is left is a failure after which y begins again. */
+        /* The rest are failures after which y begins again. */
         add_failure(&c, i, y->fail[i] * recovery.p, y->at[i] + recovery.t);
     }
     return repeat(m, &c, k + 1);

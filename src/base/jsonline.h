@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One line that is a JSON object, taken apart in place and without memory of its own:
- * the event log has millions of them.
+/* One line that is a JSON object, taken apart in place and without allocations: the
+ * event log has millions of them.
  *
  *     struct scr_jsonline j = SCR_JSONLINE(line, n);
  *     while (scr_jsonline_next(&j))

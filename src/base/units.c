@@ -172,7 +172,7 @@ static int take_digits(const char **s, int n)
     return n == 0 ? v : -1;
 }
 
-/* "2014-01-14T11:26:06", of which next is the byte behind. */
+/* "2014-01-14T11:26:06"; *next is the byte behind it. */
 static int take_clock(const char *s, const char **next, struct tm *tm)
 {
     static const char form[] = "--T::"; /* behind year, month, day, hour, minute */

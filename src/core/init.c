@@ -16,7 +16,7 @@
 #include "core/init.h"
 #include "core/restart.h"
 #include "core/revive.h"
-#include "core/runlog.h"
+#include "core/run_events.h"
 #include "core/tenancy.h"
 #include "core/topo.h"
 #include "store/identity.h"

@@ -23,7 +23,7 @@
 #include "core/restart.h"
 #include "core/retain.h"
 #include "core/room.h"
-#include "core/runlog.h"
+#include "core/run_events.h"
 #include "core/shared.h"
 #include "core/sharedstore.h"
 #include "core/space.h"

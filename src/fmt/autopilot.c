@@ -179,6 +179,16 @@ static int has_failed(const struct scr_open_run *run, const struct scr_observer 
            (double)run->seen + silence < (double)run->end;
 }
 
+void scr_autopilot_newest(const scr_hash *h, struct scr_open_run *run)
+{
+    struct scr_open_run each;
+    *run = (struct scr_open_run){ 0 };
+    for (SCR_HASH_EACH(e, runs_of(h)))
+        if (get_run(e, &each, NULL) == SCR_OK &&
+            (run->job_id == NULL || each.seen > run->seen))
+            *run = each;
+}
+
 int scr_autopilot_settle(scr_hash *h, const struct scr_autopilot *a,
                          const struct scr_observer *o)
 {

@@ -61,7 +61,9 @@ int scr_autopilot_get(const scr_hash *h, struct scr_autopilot *a, struct scr_err
 /* Unknown keys and open runs stay. SCR_OK or SCR_E_NOMEM. */
 int scr_autopilot_set(scr_hash *h, const struct scr_autopilot *a);
 
-/* The open runs of such a hash, one a job. */
+/* The open runs of such a hash, one a job. The newest is the one seen last; its job_id
+ * is borrowed from h, and NULL if there is none. */
+void scr_autopilot_newest(const scr_hash *h, struct scr_open_run *run);
 int scr_autopilot_enter(scr_hash *h, const struct scr_open_run *run);
 void scr_autopilot_leave(scr_hash *h, const char *job_id);
 /* An edit of the file (base/hashfile.h), without arg: there is no open run. */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What may be said of an event; doc/man5/scr_event_log.5.md has which event says what.
+/* The fields of an event; doc/man5/scr_event_log.5.md says which event has which.
  * Seconds are of a wall clock, bytes and files those of all ranks together. */
 struct scr_event {
     const char *time;  /* scr_format_iso text */
@@ -25,7 +25,7 @@ struct scr_event {
     const char *version, *config; /* of SCR; parameters that are set */
     const char *class;            /* of a failure: "process", "node" or "beyond" */
     int64_t dset, bytes, files;   /* < 0: left out */
-    int64_t ranks, nodes;         /* likewise */
+    int64_t ranks, nodes;         /* < 0: left out */
     int64_t run;                  /* number of the run in its prefix, from 1 */
     double secs;                  /* < 0: left out */
     double at;                    /* decoded only: time, in seconds since 1970 */
@@ -46,10 +46,10 @@ int scr_event_known(const char *name);
 int scr_event_encode(const struct scr_event *e, char **line, size_t *n,
                      struct scr_err *err);
 
-/* One line of n bytes, with or without its newline: 1, and *e; its texts lie in the
- * line, which is changed. 0: damaged, which is a line that is no JSON object or has no
- * time and event as they should be; *e is not to be used then. Events that are not in
- * the list are decoded, too; members that are unknown, or of another kind than they
+/* One line of n bytes, with or without its newline: 1, and *e; its texts are parts of
+ * the line, which is changed. 0: damaged, which is a line that is no JSON object or has
+ * no time and event as they should be; *e is not to be used then. Events that are not
+ * in the list are decoded, too; members that are unknown, or of another kind than they
  * should be, are left out. */
 int scr_event_decode(char *line, size_t n, struct scr_event *e);
 

@@ -378,7 +378,8 @@ int scr_leftover_look(const struct scr_env *env, const struct scr_leftover *o,
     return look_at_prefix(env, o, err);
 }
 
-/* What another process removed meanwhile, and perhaps made anew, is its own. */
+/* A file that another process removed meanwhile, and perhaps made again, is left to
+ * it. */
 static int take(const struct scr_env *env, const char *dir, const char *name,
                 struct scr_lock *lock, struct scr_err *err)
 {
@@ -610,7 +611,7 @@ static int remove_turn(const struct scr_env *env, const char *dir, int turn,
                                              : scr_fail(err, rc, 0, "%s", why.text);
 }
 
-/* A run that makes a lock of its own there once ours is gone keeps its directory. */
+/* A run that makes its lock there once ours is gone keeps its directory. */
 int scr_leftover_remove(const struct scr_env *env, struct scr_leftover *o,
                         struct scr_err *err)
 {

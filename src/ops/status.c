@@ -41,7 +41,7 @@ void scr_status_note(struct scr_status *s, const char *fmt, ...)
     free(line);
 }
 
-/* What is gathered, and what only helps. */
+/* The status, and what is needed to gather it. */
 struct look {
     const struct scr_status_ask *q;
     struct scr_env env; /* without a log: what is wrong becomes a note */
@@ -157,7 +157,9 @@ static int read_pilot(struct look *l, struct scr_err *err)
     scr_hash *h = scr_hash_new();
     int rc = read_state(l, SCR_AUTOPILOT_FILE, h, &why);
     if (rc == SCR_OK)
-        rc = scr_autopilot_get(h, &l->pilot, &l->open, &why);
+        rc = scr_autopilot_get(h, &l->pilot, &why);
+    if (rc == SCR_OK)
+        scr_autopilot_newest(h, &l->open);
     if (rc == SCR_OK && keep(&l->open_job, l->open.job_id, &why) != SCR_OK)
         rc = SCR_E_NOMEM;
     l->open.job_id = l->open_job;
@@ -207,8 +209,8 @@ static int holds_lock(struct look *l, const char *path, const char *job,
     return rc != SCR_OK ? -1 : who->held;
 }
 
-/* The job whose run goes on, by its lock: of the newest run, or one that is not in the
- * log. */
+/* The job whose run continues, by its lock: of the newest run, or one that is not in
+ * the log. */
 static int find_holder(struct look *l, int *held, struct scr_lock_holder *who,
                        struct scr_err *err)
 {
@@ -356,7 +358,7 @@ static void measure_sets(struct scr_status_cache *c, const struct scr_survey *su
     c->survives = desc.failures < 0 || !c->is_seen ? -1 : desc.failures - worst;
 }
 
-/* What the caches in reach have of a dataset. */
+/* Finds which parts of a dataset the caches in reach have. */
 static int look_into(const struct scr_survey *survey, int id,
                      struct scr_status_cache *c, struct scr_err *err)
 {

@@ -99,8 +99,8 @@ static const int facilities[] = { LOG_USER,   LOG_DAEMON, LOG_LOCAL0, LOG_LOCAL1
 static const int levels[] = { LOG_EMERG,   LOG_ALERT,  LOG_CRIT, LOG_ERR,
                               LOG_WARNING, LOG_NOTICE, LOG_INFO, LOG_DEBUG };
 
-/* What the program has opened it with stays: no openlog(). The log of a machine has the
- * lines of all users, jobs and directories. */
+/* The program may have called openlog() itself: it is not called here. The log of a
+ * machine has the lines of all users, jobs and directories. */
 static void tell_syslog(const struct scr_prefix *p, const struct scr_event *e,
                         const struct scr_eventlog_to *to, const char *line)
 {

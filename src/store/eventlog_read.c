@@ -121,7 +121,7 @@ int scr_eventlog_walk_file(const struct scr_env *env, const char *path,
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
 
-/* One that does not exist leaves *fd at -1. */
+/* A file that does not exist leaves *fd at -1. */
 static int open_if_there(const struct scr_env *env, const char *path, int *fd,
                          struct stat *st, struct scr_err *err)
 {

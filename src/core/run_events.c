@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The run in the event log. */
-#include "core/runlog.h"
+#include "core/run_events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static int see_event(void *arg, const struct scr_event *e, struct scr_err *err)
     return SCR_OK;
 }
 
-/* What is not known, because the log cannot be read, is left out. */
+/* Facts are left out that are unknown because the log cannot be read. */
 static void look_back(const struct scr_ctx *ctx, struct last_run *last)
 {
     struct scr_eventlog_reader r = { .event = see_event, .arg = last, .tail = TAIL };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A run in the event log: when it begins, computes and ends, and how the run before it
  * ended. */
-#ifndef SCR_CORE_RUNLOG_H
-#define SCR_CORE_RUNLOG_H
+#ifndef SCR_CORE_RUN_EVENTS_H
+#define SCR_CORE_RUN_EVENTS_H
 
 struct scr_ctx;
 
