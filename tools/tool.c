@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -17,22 +18,28 @@
 #include "base/hostlist.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "completion.h"
 
 enum { EXIT_YES = 0, EXIT_NO = 1, EXIT_ERROR = 2 };
 
 /* --- the table of commands --- */
 
-#define X(name, links, summary) extern const struct scr_cmd scr_cmd_##name;
+#define X(name, links, summary, group) extern const struct scr_cmd scr_cmd_##name;
 #include "defs/commands.def"
 
-static const struct command {
-    const char *name, *links, *summary;
-    const struct scr_cmd *cmd;
-} commands[] = {
-#define X(name, links, summary) { #name, links, summary, &scr_cmd_##name },
+static const struct scr_command_row commands[] = {
+#define X(name, links, summary, group)                                                 \
+    { #name, links, summary, #group, &scr_cmd_##name },
 #include "defs/commands.def"
 };
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
+
+static const struct {
+    const char *name, *title;
+} groups[] = {
+#define G(group, title) { #group, title },
+#include "defs/commands.def"
+};
 
 /* Equal except for '-' and '_', over the first n bytes of a, where b ends. */
 static int same_name(const char *a, size_t n, const char *b)
@@ -47,7 +54,7 @@ static int same_name(const char *a, size_t n, const char *b)
 
 /* Whether word is one of the links of a command; bare: without "scr_" where they have
  * it. */
-static int is_link(const struct command *c, const char *word, int bare)
+static int is_link(const struct scr_command_row *c, const char *word, int bare)
 {
     const char *link = c->links;
     while (*link != '\0') {
@@ -309,18 +316,36 @@ static int run_command(struct scr_tool *t, int argc, char **argv)
 
 /* --- `scr` itself --- */
 
+/* Only where a terminal shows it, and no one has asked for plain text (NO_COLOR). */
+static int is_colourful(const struct scr_tool *t)
+{
+    struct scr_cfg *cfg = cfg_of_environ(t, NULL);
+    const char *no = cfg ? scr_cfg_getenv(cfg, "NO_COLOR") : NULL;
+    const char *term = cfg ? scr_cfg_getenv(cfg, "TERM") : NULL;
+    int plain = cfg == NULL || (no != NULL && *no != '\0') || term == NULL ||
+                strcmp(term, "dumb") == 0 || !isatty(fileno(t->out));
+    scr_cfg_free(cfg);
+    return !plain;
+}
+
 static int program_help(struct scr_tool *t)
 {
+    const int bold = is_colourful(t);
     fprintf(t->out,
             "Usage: %s COMMAND [OPTION]... [ARGUMENT]...\n\n"
-            "Commands of SCR, the scalable checkpoint/restart library:\n",
+            "Commands of SCR, the scalable checkpoint/restart library.\n",
             t->who);
-    for (int i = 0; i < NCOMMANDS; i++)
-        fprintf(t->out, "  %-18s %s\n", commands[i].name, commands[i].summary);
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+        fprintf(t->out, "\n%s%s%s\n", bold ? "\033[1m" : "", groups[g].title,
+                bold ? "\033[0m" : "");
+        for (int i = 0; i < NCOMMANDS; i++)
+            if (strcmp(commands[i].group, groups[g].name) == 0)
+                fprintf(t->out, "  %-18s %s\n", commands[i].name, commands[i].summary);
+    }
     fprintf(t->out,
-            "\nEach also runs under its own name, as in scr_%s. For its options:\n"
-            "%s COMMAND --help.\n",
-            commands[0].name, t->who);
+            "\nEach also runs under its own name, as in scr_%s. For its options: %s\n"
+            "COMMAND --help. Manual pages: scr(1), scr_%s(1) and so on, scr(7).\n",
+            commands[0].name, t->who, commands[0].name);
     return SCR_OK;
 }
 
@@ -335,17 +360,22 @@ static int no_such_command(struct scr_tool *t, const char *word, struct scr_err 
                 : scr_tool_usage(t, err, "no command \"%s\"", word);
 }
 
-/* `scr`, `scr --help`, `scr help`, `scr --version` or a mistake. */
+/* `scr`, `scr --help`, `scr help`, `scr --version`, `scr completion SHELL` or a
+ * mistake. */
 static int run_program(struct scr_tool *t, int argc, char **argv)
 {
     struct scr_err err = SCR_ERR_INIT;
     const char *word = argc > 1 ? argv[1] : "";
     int rc;
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+    int is_bare = *word == '\0' && strncmp(t->who, "scr_", 4) != 0; /* a lost link */
+    if (is_bare || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
         strcmp(word, "help") == 0)
         rc = program_help(t);
     else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         rc = print_version(t);
+    else if (strcmp(word, "completion") == 0)
+        rc =
+            scr_completion_print(t, argc > 2 ? argv[2] : "", commands, NCOMMANDS, &err);
     else if (*word == '\0')
         rc = scr_tool_usage(t, &err, "which command?");
     else

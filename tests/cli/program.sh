@@ -9,6 +9,12 @@ has 0 "Usage: scr COMMAND"
 has 0 "  index "
 has 0 "  hostlist "
 cp "$out" .help
+for title in Look: Steer: "Set up:" Plumbing:; do
+    has 0 "$title"
+done
+check "every command once" "$(grep -c '^  [a-z]' .help)" -eq "$(grep -c '^X(' "$SCR_TEST_SOURCE/src/defs/commands.def")"
+has 0 "scr_index(1)"
+check "no colours in a file" -z "$(tr -dc '\033' <.help)"
 run scr -h
 is 0 "$(cat .help)"
 run scr help
@@ -17,7 +23,15 @@ run scr --version
 is 0 "scr (SCR) $SCR_TEST_VERSION"
 
 run scr
-fails 2 "scr: error: which command?"
+is 0 "$(cat .help)"
+# on a terminal, unless that is not wanted
+python3 - "$SCR_TEST_BIN/scr" >.colours <<'EOT'
+import os, pty, sys
+for no in ("", "1"):
+    os.environ.update(NO_COLOR=no, TERM="xterm")
+    pty.spawn([sys.argv[1]])
+EOT
+check "bold titles, once" "$(grep -c "$(printf '\033')\[1m" .colours)" -eq 4
 run scr frobnicate
 fails 2 'no command "frobnicate"'
 run scr indxe

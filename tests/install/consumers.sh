@@ -39,6 +39,9 @@ if command -v pandoc >/dev/null; then
     done
 fi
 "$prefix/bin/scr" --version >/dev/null || fail "the installed scr does not start"
+for file in bash-completion/completions/scr_index zsh/site-functions/_scr fish/vendor_completions.d/scr_index.fish; do
+    [ -s "$prefix/share/$file" ] || fail "share/$file is not installed"
+done
 "$prefix/bin/scr_index" --help >/dev/null || fail "the link scr_index does not work"
 echo "ok: installed files"
 
