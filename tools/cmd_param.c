@@ -14,6 +14,7 @@
 
 enum {
     OPT_LIST,
+    OPT_CHANGED,
     OPT_EXPLAIN,
     OPT_CHECK,
     OPT_EXAMPLE,
@@ -25,6 +26,8 @@ enum {
 static const struct scr_opt opts[] = {
     [OPT_LIST] = { "list", 'l', NULL,
                    "print every parameter, its value and its origin" },
+    [OPT_CHANGED] = { "changed", 'd', NULL,
+                      "the same of those that differ from the default" },
     [OPT_EXPLAIN] = { "explain", 'e', NULL,
                       "print every source of NAME and its documentation" },
     [OPT_CHECK] = { "check", 'c', "FILE", "check a configuration file" },
@@ -39,6 +42,8 @@ static const struct scr_opt opts[] = {
 static const int actions[] = { OPT_LIST,    OPT_EXPLAIN,  OPT_CHECK,
                                OPT_EXAMPLE, OPT_MARKDOWN, -1 };
 
+enum { ORIGIN_COLUMN = 40 }; /* of lists: values that are longer push it to the right */
+
 static const char *const source_names[SCR_CFG_NSOURCES] = {
     [SCR_CFG_ENV] = "environment", [SCR_CFG_USER] = "user file",
     [SCR_CFG_APP] = "SCR_Config",  [SCR_CFG_SYSTEM] = "system file",
@@ -47,15 +52,27 @@ static const char *const source_names[SCR_CFG_NSOURCES] = {
 
 /* --- one name --- */
 
-/* name as the table spells it, malloc'd; an unknown one is an error with the nearest.
- */
+static int is_known(const char *name)
+{
+    const char *real = scr_spec_unalias(name);
+    return scr_spec_find(real) != NULL || scr_spec_line(real) != NULL;
+}
+
+/* name as the table spells it, malloc'd, also of a text without "SCR_"; an unknown one
+ * is an error with the nearest. */
 static int take_name(const char *text, char **name, struct scr_err *err)
 {
     char *upper = scr_conf_upper(text, strlen(text));
+    char *longer = upper ? scr_asprintf("SCR_%s", upper) : NULL;
+    if (longer != NULL && !is_known(upper) && is_known(longer)) {
+        free(upper);
+        upper = scr_strdup(longer);
+    }
+    free(longer);
     if (upper == NULL)
         return scr_no_memory(err);
     const char *real = scr_spec_unalias(upper);
-    int known = scr_spec_find(real) != NULL || scr_spec_line(real) != NULL;
+    int known = is_known(upper);
     *name = scr_strdup(real);
     const char *near = scr_spec_nearest(upper, NULL);
     const char *why = scr_spec_without("", upper);
@@ -85,12 +102,21 @@ static int check_value(const struct scr_spec *spec, const char *value,
 
 /* --- lines with children --- */
 
+/* What begins at byte `from` of out gets its origin as a comment, in its column. */
+static void append_origin(struct scr_str *out, size_t from, const char *origin)
+{
+    size_t n = out->len - from;
+    scr_str_printf(out, "%*s  # %s\n", n < ORIGIN_COLUMN ? (int)(ORIGIN_COLUMN - n) : 0,
+                   "", origin ? origin : "?");
+}
+
 static void append_line(struct scr_str *out, const char *key, const scr_hash_elem *e)
 {
     const char *origin;
+    size_t from = out->len;
     scr_cfg_line_print(out, key, e);
     (void)scr_cfg_line_get(scr_hash_elem_hash(e), NULL, &origin);
-    scr_str_printf(out, "  # %s\n", origin ? origin : "?");
+    append_origin(out, from, origin);
 }
 
 /* *n: how many lines there are. */
@@ -177,14 +203,28 @@ static json_t *json_of_name(const struct scr_cfg *cfg, const char *name, int ful
     return o;
 }
 
-static json_t *json_of_all(const struct scr_cfg *cfg)
+/* changed: only what differs from the default. */
+static int is_listed(const struct scr_cfg *cfg, const struct scr_spec *spec,
+                     int changed)
+{
+    const char *value = scr_cfg_get(cfg, spec->name), *origin;
+    const char *def = scr_cfg_get_from(cfg, spec->name, SCR_CFG_DEFAULT, &origin);
+    return spec->type != SCR_TYPE_SECTION &&
+           (!changed || (value != NULL && (def == NULL || strcmp(value, def) != 0)));
+}
+
+static json_t *json_of_all(const struct scr_cfg *cfg, int changed)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < scr_nspecs; i++)
-        if (scr_specs[i].type != SCR_TYPE_SECTION)
+        if (is_listed(cfg, &scr_specs[i], changed))
             (void)json_array_append_new(all, json_of_name(cfg, scr_specs[i].name, 0));
-    for (size_t i = 0; i < scr_nline_specs; i++)
-        (void)json_array_append_new(all, json_of_lines(cfg, scr_line_specs[i].key));
+    for (size_t i = 0; i < scr_nline_specs; i++) {
+        json_t *lines = json_of_lines(cfg, scr_line_specs[i].key);
+        if (!changed || json_object_size(json_object_get(lines, "lines")) > 0)
+            (void)json_array_append(all, lines);
+        json_decref(lines);
+    }
     return all;
 }
 
@@ -224,7 +264,7 @@ static int print_setting(struct scr_tool *t, const struct scr_spec *spec,
             scr_conf_quote(&out, value);
         else
             scr_str_append(&out, value);
-        scr_str_printf(&out, "  # %s\n", origin);
+        append_origin(&out, 0, origin);
     }
     int rc;
     TRY_OUT(out.bad ? scr_no_memory(err) : SCR_OK);
@@ -234,11 +274,11 @@ out:
     return rc;
 }
 
-static int list(struct scr_tool *t, struct scr_err *err)
+static int list(struct scr_tool *t, int changed, struct scr_err *err)
 {
     size_t n;
     for (size_t i = 0; i < scr_nspecs; i++)
-        if (scr_specs[i].type != SCR_TYPE_SECTION)
+        if (is_listed(t->cfg, &scr_specs[i], changed))
             TRY(print_setting(t, &scr_specs[i], err));
     for (size_t i = 0; i < scr_nline_specs; i++)
         TRY(print_lines(t, scr_line_specs[i].key, &n, err));
@@ -366,18 +406,20 @@ static int run_with_cfg(struct scr_tool *t, const struct scr_args *a,
                         struct scr_err *err)
 {
     char *name = NULL;
-    int wants_name = a->opt[OPT_LIST] == NULL;
+    int changed = a->opt[OPT_CHANGED] != NULL;
+    int wants_name = a->opt[OPT_LIST] == NULL && !changed;
     if (wants_name != a->noperands)
         return scr_tool_usage(t, err,
-                              wants_name ? "which parameter?" : "--list takes no NAME");
+                              wants_name ? "which parameter?" : "--%s takes no NAME",
+                              changed ? "changed" : "list");
     int rc = wants_name ? take_name(a->operand[0], &name, err) : SCR_OK;
     if (rc == SCR_OK)
         rc = scr_tool_cfg(t, a->opt[OPT_PREFIX], err);
     if (rc == SCR_OK && wants_name)
         rc = answer_name(t, a, name, err);
     else if (rc == SCR_OK)
-        rc = a->opt[OPT_JSON] ? scr_tool_json(t, json_of_all(t->cfg), err)
-                              : list(t, err);
+        rc = a->opt[OPT_JSON] ? scr_tool_json(t, json_of_all(t->cfg, changed), err)
+                              : list(t, changed, err);
     free(name);
     return rc;
 }

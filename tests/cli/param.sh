@@ -17,6 +17,14 @@ run scr_param SCR_FLUSH
 is 0 10
 run scr_param scr_flush
 is 0 10
+run scr_param flush
+is 0 10
+run scr_param prefix
+is 0 "$here"
+run scr_param --explain copy-type
+fails 2 "unknown parameter copy-type"
+run scr_param Set_Size
+is 0 8
 run scr_param SCR_HALT_EXIT
 is 0 1
 run scr_param SCR_CURRENT
@@ -38,7 +46,7 @@ is 0 7
 run scr_param SCR_SET_SIZE
 fails 2 "SCR_SET_SIZE=0 ($here/.scrconf:3): expected an integer from 1"
 run scr_param STORE
-is 0 "STORE=\"/ssd\" COUNT=\"3\"  # $here/.scrconf:2"
+is 0 "STORE=\"/ssd\" COUNT=\"3\"                    # $here/.scrconf:2"
 run scr_param CKPT
 is 1 ""
 run scr_param --prefix ../q SCR_FLUSH
@@ -67,10 +75,24 @@ rm .scr/app.conf
 
 # --- --list ---
 run scr_param --list
-has 0 "SCR_FLUSH=7  # $here/.scrconf:1"
+has 0 "SCR_FLUSH=7                               # $here/.scrconf:1"
 has 0 "# SCR_CURRENT is not set"
 has 0 "# error: SCR_SET_SIZE=0"
-has 0 "STORE=\"/ssd\" COUNT=\"3\"  # "
+has 0 "STORE=\"/ssd\" COUNT=\"3\"                    # "
+run scr_param --list --changed
+has 0 "SCR_FLUSH=7                               # $here/.scrconf:1"
+has 0 "# error: SCR_SET_SIZE=0"
+has 0 "STORE=\"/ssd\" COUNT=\"3\"                    # "
+check "three lines" "$(wc -l <"$out")" -eq 3
+run scr_param --changed
+check "the same" "$(wc -l <"$out")" -eq 3
+run scr_param --changed SCR_FLUSH
+fails 2 "--changed takes no NAME"
+run scr_param --changed --json
+has 0 '"value": "7"'
+check "nothing but these" "$(grep -c '"name"' "$out")" -eq 3
+run env SCR_FLUSH=10 scr_param --changed
+check "a value that is set to the default" "$(grep -c SCR_FLUSH "$out")" -eq 0
 run scr_param --json --list
 has 0 '"origin": "default"'
 rm .scrconf
