@@ -2,17 +2,20 @@
 /* scr_index: lists and edits the index of datasets in a prefix directory. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <jansson.h>
 
 #include "base/io.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "ops/adopt.h"
 #include "ops/build.h"
 #include "ops/delete.h"
 #include "ops/extract.h"
 #include "ops/incache.h"
 #include "store/arrival.h"
+#include "store/catalog.h"
 #include "store/deletion.h"
 #include "store/dset_names.h"
 #include "tool.h"
@@ -37,7 +40,8 @@ enum {
     OPT_OUTPUT,
     OPT_ADOPT,
     OPT_PREFIX,
-    OPT_JSON
+    OPT_JSON,
+    OPT_LONG
 };
 
 static const struct scr_opt opts[] = {
@@ -76,6 +80,7 @@ static const struct scr_opt opts[] = {
     [OPT_PREFIX] = { "prefix", 'p', "DIR",
                      "prefix directory (default: the current one)" },
     [OPT_JSON] = { "json", 0, NULL, "list as JSON" },
+    [OPT_LONG] = { "long", 'L', NULL, "list size, ranks, kind, age and place, too" },
     { 0 },
 };
 
@@ -111,41 +116,152 @@ static json_t *entry_json(const struct scr_index_entry *e)
 
 /* Calls for every dataset, newest first; one that cannot be read is an error. */
 static int each_entry(const struct scr_index *index,
-                      int (*f)(struct scr_tool *, const struct scr_index_entry *,
-                               json_t *),
-                      struct scr_tool *t, json_t *array, struct scr_err *err)
+                      void (*f)(struct scr_tool *, const struct scr_index_entry *),
+                      struct scr_tool *t, struct scr_err *err)
 {
     struct scr_index_entry e;
     int rc = SCR_OK;
     for (size_t i = index->n; i-- > 0 && rc == SCR_OK;)
-        if ((rc = scr_index_get(index, index->of[i].id, &e, err)) == SCR_OK &&
-            (rc = f(t, &e, array)) != SCR_OK)
-            scr_fail(err, rc, 0, "list dataset %d", e.id);
+        if ((rc = scr_index_get(index, index->of[i].id, &e, err)) == SCR_OK)
+            f(t, &e);
     return rc;
 }
 
-static int list_text(struct scr_tool *t, const struct scr_index_entry *e, json_t *array)
+static void print_entry_3(struct scr_tool *t, const struct scr_index_entry *e)
 {
-    (void)array;
-    print_entry(t, e);
-    return SCR_OK;
-}
-
-static int list_columns_3(struct scr_tool *t, const struct scr_index_entry *e,
-                          json_t *array)
-{
-    (void)array;
     if (e->dset.is_ckpt)
         scr_tool_print_line(t, "%4d %-5s %-19s  %c  %s", e->id,
                             is_valid(e) ? "YES" : "NO", e->flushed ? e->flushed : "",
                             e->current ? '*' : ' ', e->dset.name);
-    return SCR_OK;
 }
 
-static int list_json(struct scr_tool *t, const struct scr_index_entry *e, json_t *array)
+/* --- more of each --- */
+
+/* What the flush file says of caches, and how long ago a dataset was begun. */
+struct more {
+    scr_hash *flush;
+    int64_t now; /* seconds since the epoch */
+};
+
+static const char *kind_of(const struct scr_dataset *d)
 {
-    (void)t;
-    return json_array_append_new(array, entry_json(e)) == 0 ? SCR_OK : SCR_E_NOMEM;
+    return !d->is_output ? "checkpoint" : d->is_ckpt ? "both" : "output";
+}
+
+static int is_cached(const struct more *m, int id)
+{
+    return (scr_flush_get_location(m->flush, id) & SCR_LOC_CACHE) != 0;
+}
+
+/* Seconds; -1: not known. */
+static int64_t age_of(const struct more *m, const struct scr_dataset *d)
+{
+    int64_t age = m->now - d->created / 1000000;
+    return d->created <= 0 ? -1 : age > 0 ? age : 0;
+}
+
+/* In the largest unit of which there is one, at least 8 bytes. */
+static const char *age_text(int64_t age, char *buf, size_t n)
+{
+    static const struct {
+        int64_t seconds;
+        const char *name;
+    } units[] = { { 86400, "d" }, { 3600, "h" }, { 60, "m" }, { 1, "s" } };
+    size_t i = 0;
+    while (i < 3 && age < units[i].seconds)
+        i++;
+    if (age < 0)
+        (void)snprintf(buf, n, "-");
+    else
+        (void)snprintf(buf, n, "%lld%s", (long long)(age / units[i].seconds),
+                       units[i].name);
+    return buf;
+}
+
+/* That wrote the dataset; 0: not known. */
+static int ranks_of(const struct scr_tool *t, int id)
+{
+    struct scr_rank2file_root root = { 0 };
+    struct scr_rank2file whole = { 0 };
+    int rc = scr_rank2file_top(&t->env, &t->prefix, id, &root, &whole, NULL);
+    int ranks = rc == SCR_OK ? root.ranks : 0;
+    scr_rank2file_root_fini(&root);
+    scr_rank2file_fini(&whole);
+    return ranks;
+}
+
+static void print_long(struct scr_tool *t, const struct more *m,
+                       const struct scr_index_entry *e)
+{
+    char size[32], age[32], ranks[16] = "-";
+    int n = ranks_of(t, e->id), cached = is_cached(m, e->id);
+    if (n > 0)
+        (void)snprintf(ranks, sizeof ranks, "%d", n);
+    scr_tool_print_line(
+        t, "%c%6d %-5s %-19s %10s %7s %-10s %5s %-12s %s", e->current ? '*' : ' ',
+        e->id, is_valid(e) ? "YES" : "NO", e->flushed ? e->flushed : "",
+        scr_format_size(e->dset.size, size, sizeof size), ranks, kind_of(&e->dset),
+        age_text(age_of(m, &e->dset), age, sizeof age),
+        cached        ? e->complete ? "cache,prefix" : "cache"
+        : e->complete ? "prefix"
+                      : "-",
+        e->dset.name);
+}
+
+/* Ranks only if they are asked for: they are in a file of each dataset. */
+static json_t *long_json(struct scr_tool *t, const struct more *m,
+                         const struct scr_index_entry *e, int with_ranks)
+{
+    json_t *o = entry_json(e);
+    int64_t age = age_of(m, &e->dset);
+    (void)json_object_set_new(o, "kind", json_string(kind_of(&e->dset)));
+    (void)json_object_set_new(o, "age", age < 0 ? json_null() : json_integer(age));
+    (void)json_object_set_new(o, "in_cache", json_boolean(is_cached(m, e->id)));
+    (void)json_object_set_new(o, "in_prefix", json_boolean(e->complete));
+    int ranks = with_ranks ? ranks_of(t, e->id) : 0;
+    if (with_ranks)
+        (void)json_object_set_new(o, "ranks",
+                                  ranks > 0 ? json_integer(ranks) : json_null());
+    return o;
+}
+
+static int each_long(struct scr_tool *t, const struct scr_args *a, const struct more *m,
+                     const struct scr_index *index, struct scr_err *err)
+{
+    const int is_long = a->opt[OPT_LONG] != NULL;
+    json_t *array = a->opt[OPT_JSON] ? json_array() : NULL;
+    struct scr_index_entry e;
+    int rc = SCR_OK;
+    if (a->opt[OPT_JSON] == NULL)
+        scr_tool_print(t,
+                       "   DSET VALID FLUSHED                   SIZE   RANKS KIND    "
+                       "     AGE PLACE        NAME\n");
+    for (size_t i = index->n; i-- > 0;) {
+        TRY_OUT(scr_index_get(index, index->of[i].id, &e, err));
+        if (a->opt[OPT_JSON] == NULL)
+            print_long(t, m, &e);
+        else if (json_array_append_new(array, long_json(t, m, &e, is_long)) != 0)
+            TRY_OUT(scr_no_memory(err));
+    }
+out:
+    if (rc == SCR_OK && a->opt[OPT_JSON] != NULL)
+        return scr_tool_json(t, array, err);
+    json_decref(array);
+    return rc;
+}
+
+/* A flush file that cannot be read says nothing of caches. */
+static int list_long(struct scr_tool *t, const struct scr_args *a,
+                     const struct scr_index *index, struct scr_err *err)
+{
+    struct more m = { scr_hash_new(), (int64_t)time(NULL) };
+    int rc = m.flush ? SCR_OK : scr_no_memory(err);
+    if (rc == SCR_OK) {
+        (void)scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", m.flush, NULL);
+        rc = each_long(t, a, &m, index, err);
+    }
+    scr_hash_delete(m.flush);
+    return rc;
 }
 
 /* As the next job will find it; nothing is written. */
@@ -187,19 +303,14 @@ static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *er
     int rc = scr_tool_int(t, a, OPT_FORMAT, SCR_BETWEEN(3, 3), &format, err);
     if (rc == SCR_OK)
         rc = look(t, &index, err);
-    if (rc == SCR_OK && a->opt[OPT_JSON] != NULL) {
-        json_t *array = json_array();
-        rc = each_entry(&index, list_json, t, array, err);
-        if (rc == SCR_OK)
-            rc = scr_tool_json(t, array, err);
-        else
-            json_decref(array);
-    } else if (rc == SCR_OK && format == 3) {
+    if (rc == SCR_OK && (a->opt[OPT_JSON] != NULL || a->opt[OPT_LONG] != NULL))
+        rc = list_long(t, a, &index, err);
+    else if (rc == SCR_OK && format == 3) {
         scr_tool_print(t, "DSET VALID FLUSHED             CUR NAME\n");
-        rc = each_entry(&index, list_columns_3, t, NULL, err);
+        rc = each_entry(&index, print_entry_3, t, err);
     } else if (rc == SCR_OK) {
         scr_tool_print(t, "   DSET VALID FLUSHED             NAME\n");
-        rc = each_entry(&index, list_text, t, NULL, err);
+        rc = each_entry(&index, print_entry, t, err);
     }
     if (rc == SCR_OK)
         rc = note_cached(t, &index, err);

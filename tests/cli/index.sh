@@ -68,6 +68,27 @@ has 0 '"name": "ckpt.18"'
 has 0 '"current": true'
 has 0 '"flushed": "2014-01-14T11:26:06"'
 
+# size, ranks, kind, age and place
+run scr_index --long
+has 0 "   DSET VALID FLUSHED                   SIZE   RANKS KIND         AGE PLACE        NAME"
+[ "$(sed -n 's/  *[0-9]*d / OLD /; s/  */ /gp' "$out" | tail -n +2)" = "* 18 YES 2014-01-14T11:26:06 5.91 KiB 3 checkpoint OLD prefix ckpt.18
+ 12 YES 2014-01-14T10:28:23 5.89 KiB 3 checkpoint OLD prefix ckpt.12
+ 6 YES 2014-01-14T09:27:15 5.87 KiB 3 checkpoint OLD prefix ckpt.6" ] || fail "another listing expected"
+cli_cache "$tmp/base" u j 12 XOR 2 2 "$tmp" || exit 99
+run scr_index --long
+has 0 " cache,prefix ckpt.12"
+run scr_index --json
+has 0 '"kind": "checkpoint"'
+check "one is in cache" "$(grep -c '"in_cache": true' "$out")" -eq 1
+check "all are in the prefix" "$(grep -c '"in_prefix": true' "$out")" -eq 3
+check "no look into each" "$(grep -c '"ranks"' "$out")" -eq 0
+mv .scr/scr.dataset.6/rank2file .
+run scr_index --json --long
+check "ranks of two" "$(grep -c '"ranks": 3' "$out")" -eq 2
+has 0 '"ranks": null'
+mv rank2file .scr/scr.dataset.6
+rm -r base .scr/flush.scr
+
 # from elsewhere
 mkdir elsewhere
 cd elsewhere || exit 99
