@@ -34,6 +34,7 @@ clean 0 scr_halt --remove
 clean 0 scr_crc32 .scr/index.scr
 clean 0 scr_hostlist --expand "atlas[3,5-7,009-011]"
 clean 2 scr_hostlist --expand "atlas[3"
+clean 0 scr_param --changed
 clean 0 scr_param --list
 clean 0 scr_param --explain SCR_FLUSH
 printf 'SCR_FLUSH=abc\nnonsense\n' >bad.conf
@@ -55,6 +56,8 @@ clean 0 scr_have_restart
 clean 0 scr_inspect
 clean 0 scr_verify
 clean 0 scr_verify --cache
+clean 0 scr_clean --jobid 7 --ended --force --dry-run
+clean 1 scr_clean --jobid 7 --ended
 printf X >ckpt.7/rank_1.dat
 printf X >"$(echo node/vnode.n2/tester/scr.7/prefix.*)"/scr.dataset.9/rank.2/rank_2.dat
 clean 0 scr_why
