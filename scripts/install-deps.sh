@@ -4,7 +4,7 @@
 #
 #   scripts/install-deps.sh [--print] GROUP...
 #
-#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | package | ci | docs
+#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | package | ci | docs | browser
 #   --print  only prints the packages that are missing, one a line
 #
 # Uses apt-get as root or through sudo if that asks for no password; otherwise says what to
@@ -23,6 +23,7 @@ declare -A packages=(
     [package]="dpkg-dev pandoc mmdebstrap gfortran"
     [ci]="clang"
     [docs]="pandoc python3"
+    [browser]="chromium chromium-driver"
 )
 
 # Services that some of these bring along. Tests start their own; the machine shall not.

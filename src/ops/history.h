@@ -151,7 +151,7 @@ struct scr_hist_costs {
 double scr_hist_quantile(const struct scr_hist_costs *c, double q);
 
 struct scr_hist_failure {
-    double at;
+    double at; /* end of the run that failed; if that is not known, when it was found */
     const char *class; /* "process", "node", "beyond"; NULL: not recorded */
     const char *nodes, *note;
     int64_t run, next; /* that failed, that followed; or SCR_HIST_NONE */

@@ -49,8 +49,10 @@ static void end_run(struct scr_history *h, size_t i)
         found = h->run[next].failure = (int64_t)h->nfailures - 1;
     }
     r->end = found >= 0 ? SCR_RUN_FAILED : SCR_RUN_CUT;
-    if (found >= 0) /* of several the last */
-        h->failure[found].run = (int64_t)i;
+    if (found < 0)
+        return;
+    h->failure[found].run = (int64_t)i; /* of several the last */
+    h->failure[found].at = r->begin + r->wall;
 }
 
 static int by_time(const void *a, const void *b)

@@ -131,6 +131,7 @@ static void runs_datasets_and_failures_are_linked(void **state)
     assert_string_equal(h.failure[0].class, "node");
     assert_string_equal(h.failure[0].nodes, "n3");
     assert_near(h.failure[0].lost, 30);
+    assert_near(h.failure[0].at, 1285);
     assert_int_equal(h.ndsets, 3);
     const struct scr_hist_dset *d = &h.dset[1];
     assert_int_equal(d->id, 2);

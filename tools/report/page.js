@@ -127,7 +127,7 @@ function times() {
     table(`Time of ${count(data.totals.runs, "run")}`, [
       ["", "text", (r) => r.text, (v, r) => el("span", {}, key(r.name), v)],
       ["time", "n", (r) => r.secs, duration],
-      ["of the time of runs", "n", (r) => (r.name === "idle" || !data.wall ? null : r.secs / data.wall),
+      ["share of runs", "n", (r) => (r.name === "idle" || !data.wall ? null : r.secs / data.wall),
         (v) => (v === null ? "" : percent(v))],
     ], rows, false));
 }
@@ -305,7 +305,7 @@ function scatter(level) {
     box.append(svg("path", { class: "axis", d: `M${L} ${y(share * most)}H${W}` }),
       svg("text", { x: L - 6, y: y(share * most) + 4, "text-anchor": "end" }, rate(share * most)));
   box.append(svg("text", { x: L, y: H - 4 }, stamp(from, false)),
-    svg("text", { x: W, y: H - 4, "text-anchor": "end" }, stamp(to, false)));
+    to > from ? svg("text", { x: W, y: H - 4, "text-anchor": "end" }, stamp(to, false)) : "");
   for (const p of points)
     box.append(svg("circle", { class: "fill-" + level.level, cx: x(p[0]).toFixed(1), cy: y(p[2] / p[1]).toFixed(1), r: 2.5 },
       points.length <= 500 ? svg("title", {}, `dataset ${p[3]}: ${rate(p[2] / p[1])}, ${size(p[2])} in ${duration(p[1])}`) : null));
@@ -420,8 +420,8 @@ function datasets() {
 function config() {
   const newest = data.configs[data.configs.length - 1];
   if (!newest) return part("config", el("p", {}, "The log does not have it."));
-  const values = (text) => el("dl", {}, ...text.split(/[;\n]\s*/).filter((s) => s.trim()).flatMap((s) => {
-    const set = s.match(/^([A-Z_0-9]+)=(.*)$/s) || [null, s, ""];
+  const values = (text) => el("dl", {}, ...(text.match(/(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g) || []).flatMap((s) => {
+    const set = s.trim().match(/^(\w+)=(.*)$/s) || [null, s.trim(), ""];
     return [el("dt", {}, set[1]), el("dd", {}, set[2])];
   }));
   part("config", el("p", { class: "dim" }, `From run ${runAt(newest.from)} on.`), values(newest.config));
