@@ -5,14 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/io.h"
 #include "report.h"
-#include "store/eventlog.h"
 
 enum { OPT_PREFIX, OPT_LOGFILE, OPT_OUTPUT, OPT_TEXT, OPT_JSON };
-
-/* Rows of a page: more than anyone reads, and a browser stays quick. */
-enum { PAGE_MOST = 2000 };
 
 static const struct scr_opt opts[] = {
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the jobs" },
@@ -25,21 +20,6 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-static int take(void *arg, const struct scr_event *e, struct scr_err *err)
-{
-    return scr_history_add(arg, e, err);
-}
-
-static int read_log(struct scr_tool *t, const char *logfile, struct scr_history *h,
-                    struct scr_err *err)
-{
-    struct scr_eventlog_reader reader = { .event = take, .arg = h };
-    TRY(logfile ? scr_eventlog_walk_file(&t->env, logfile, &reader, err)
-                : scr_eventlog_walk(&t->env, &t->prefix, &reader, err));
-    h->doubts.damaged = reader.damaged;
-    return scr_history_finish(h, err);
-}
-
 /* The text to a file, or to stdout. */
 static int put(struct scr_tool *t, const char *path, const struct scr_str *text,
                struct scr_err *err)
@@ -50,8 +30,7 @@ static int put(struct scr_tool *t, const char *path, const struct scr_str *text,
         (void)fwrite(text->p, 1, text->len, t->out); /* scr_tool_main checks it */
         return SCR_OK;
     }
-    TRY(scr_file_replace(t->env.sys, path, text->p, text->len,
-                         (struct scr_replace){ 0644, SCR_VOLATILE }, err));
+    TRY(scr_report_put(&t->env, path, text, err));
     scr_tool_print_line(t, "%s", path);
     return SCR_OK;
 }
@@ -82,12 +61,11 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     TRY(scr_tool_exclusive(t, a, err, (const int[]){ OPT_TEXT, OPT_OUTPUT, -1 }));
     TRY(scr_tool_exclusive(t, a, err, (const int[]){ OPT_PREFIX, OPT_LOGFILE, -1 }));
     TRY(logfile ? SCR_OK : scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
-    scr_history_init(&h);
-    int rc = read_log(t, logfile, &h, err);
+    int rc = scr_report_read(&t->env, logfile ? NULL : &t->prefix, logfile, &h, err);
     const struct report r = { .h = &h,
                               .source = logfile ? logfile : t->prefix.path,
                               .now = (double)time(NULL),
-                              .most = a->opt[OPT_JSON] ? 0 : PAGE_MOST };
+                              .most = a->opt[OPT_JSON] ? 0 : SCR_REPORT_MOST };
     if (rc == SCR_OK)
         rc = report(t, a, &r, err);
     scr_history_fini(&h);

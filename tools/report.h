@@ -15,6 +15,20 @@ struct report {
     size_t most; /* items of each list, the newest or evenly chosen; 0: all */
 };
 
+/* Items of the lists of a page: more than anyone reads, and a browser stays quick. */
+enum { SCR_REPORT_MOST = 2000 };
+
+/* The history of the log of a prefix directory, or of a file; the caller's to fini, in
+ * any case. */
+int scr_report_read(const struct scr_env *env, const struct scr_prefix *prefix,
+                    const char *logfile, struct scr_history *h, struct scr_err *err);
+/* Replaces a file. */
+int scr_report_put(const struct scr_env *env, const char *path,
+                   const struct scr_str *text, struct scr_err *err);
+/* The page of a prefix directory, into a file. */
+int scr_report_page(struct scr_tool *t, const char *prefix, const char *path,
+                    struct scr_err *err);
+
 /* One JSON value, into an empty text, also safe inside a script element. Out of memory
  * out is bad. */
 void scr_report_json(const struct report *r, struct scr_str *out);

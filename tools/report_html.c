@@ -2,7 +2,37 @@
 /* The history as a page: tools/report/page.html with page.css and page.js in it, which
  * the build makes bytes of, around the JSON of the history. */
 #include "report.h"
+
+#include <time.h>
+
+#include "base/io.h"
 #include "report_page.h"
+#include "store/eventlog.h"
+
+static int take(void *arg, const struct scr_event *e, struct scr_err *err)
+{
+    return scr_history_add(arg, e, err);
+}
+
+int scr_report_read(const struct scr_env *env, const struct scr_prefix *prefix,
+                    const char *logfile, struct scr_history *h, struct scr_err *err)
+{
+    struct scr_eventlog_reader reader = { .event = take, .arg = h };
+    scr_history_init(h);
+    TRY(logfile ? scr_eventlog_walk_file(env, logfile, &reader, err)
+                : scr_eventlog_walk(env, prefix, &reader, err));
+    h->doubts.damaged = reader.damaged;
+    return scr_history_finish(h, err);
+}
+
+int scr_report_put(const struct scr_env *env, const char *path,
+                   const struct scr_str *text, struct scr_err *err)
+{
+    return text->bad
+               ? scr_no_memory(err)
+               : scr_file_replace(env->sys, path, text->p, text->len,
+                                  (struct scr_replace){ 0644, SCR_VOLATILE }, err);
+}
 
 void scr_report_html(const struct report *r, struct scr_str *out)
 {
@@ -14,4 +44,23 @@ void scr_report_html(const struct report *r, struct scr_str *out)
     if (json.bad)
         scr_str_spoil(out);
     scr_str_free(&json);
+}
+
+int scr_report_page(struct scr_tool *t, const char *prefix, const char *path,
+                    struct scr_err *err)
+{
+    struct scr_history h;
+    struct scr_str page = SCR_STR_INIT;
+    TRY(scr_tool_prefix(t, prefix, 0, err));
+    int rc = scr_report_read(&t->env, &t->prefix, NULL, &h, err);
+    const struct report r = {
+        .h = &h, .source = prefix, .now = (double)time(NULL), .most = SCR_REPORT_MOST
+    };
+    if (rc == SCR_OK)
+        scr_report_html(&r, &page);
+    if (rc == SCR_OK)
+        rc = scr_report_put(&t->env, path, &page, err);
+    scr_str_free(&page);
+    scr_history_fini(&h);
+    return rc;
 }

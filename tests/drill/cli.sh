@@ -58,6 +58,19 @@ cd "$(dirname "$heat2d")" || exit 1
 expect "own program" 0 "verdict: PASSED" --dir "$work" --nodes 3 --ranks 3 --kill n3 \
     --during checkpoint --result out.bin -- "./$(basename "$heat2d")" \
     --steps 90 --every 20 --size 40 --sleep-ms 2 --output out.bin
+expect "report" 0 "drill: report on these runs: $work/drill.html" --dir "$work" --nodes 2 --ranks 2 \
+    --report "$work/drill.html" -- "$heat2d" --steps 90 --every 20 --size 40 --output field.bin
+grep -q '"end":"failed"' "$work/drill.html" || {
+    bad=$((bad + 1))
+    echo "FAIL: the report has no run that failed"
+}
+expect "JSON" 0 '"restart": [1-9]' --json --dir "$work" --nodes 2 --ranks 2 -- \
+    "$heat2d" --steps 90 --every 20 --size 40 --output field.bin
+python3 -c 'import json, sys; v = json.load(sys.stdin); assert v["passed"] and v["lost"] == "n2" and v["fault"] is None' \
+    <"$work/out" || {
+    bad=$((bad + 1))
+    echo "FAIL: the verdict is no such JSON: $(cat "$work/out")"
+}
 expect "never gets there" 2 "before phase compute was entered 50 times" --dir "$work" \
     --nodes 2 --ranks 2 --at 50 --result out.bin -- "$heat2d" --steps 30 --every 10 \
     --output out.bin

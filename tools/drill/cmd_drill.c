@@ -3,12 +3,16 @@
  * and kills a node on the way, restarts it on the survivors and a spare, and compares
  * the results. */
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
+
+#include <jansson.h>
 
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "drill/drill_plan.h"
+#include "report.h"
 
 /* A plan on its way. */
 struct course {
@@ -16,30 +20,44 @@ struct course {
     struct drill_plan plan;
     int complete;   /* newest checkpoint that was complete before a strike */
     int complained; /* SCR reported an error in an undisturbed run */
+    char *report;   /* path of the page, malloc'd; NULL: none was written */
 };
 
 /* --- the account --- */
 
+/* With --json the verdict is all that is printed. */
+static void say(const struct course *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(const struct course *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    if (!c->plan.json)
+        vfprintf(c->t->out, fmt, ap);
+    va_end(ap);
+}
+
 static void print_step(struct course *c, int number, const char *what, const char *node)
 {
-    scr_tool_print(c->t, "drill: %d. %s%s\n", number, what, node);
+    say(c, "drill: %d. %s%s\n", number, what, node);
     fflush(c->t->out);
 }
 
-static void print_plan(struct scr_tool *t, const struct drill_plan *p)
+static void print_plan(const struct course *c)
 {
+    const struct drill_plan *p = &c->plan;
     char *nodes = NULL;
     scr_hostlist_compress(&p->names, 0, &nodes, NULL);
-    scr_tool_print(t, "drill: %d ranks on %d virtual nodes (%s), scheme %s\n",
-                   p->d.ranks, p->nodes, nodes ? nodes : "?",
-                   scr_scheme_name(p->d.scheme));
+    say(c, "drill: %d ranks on %d virtual nodes (%s), scheme %s\n", p->d.ranks,
+        p->nodes, nodes ? nodes : "?", scr_scheme_name(p->d.scheme));
     free(nodes);
-    scr_tool_print(t, "drill: program:");
+    say(c, "drill: program:");
     for (int i = 0; p->d.program[i] != NULL; i++)
-        scr_tool_print(t, " %s", i ? p->d.program[i] : scr_path_base(p->d.program[i]));
-    scr_tool_print(t, "\ndrill: working directory %s, storage of the nodes %s\n",
-                   p->work, p->storage);
-    fflush(t->out);
+        say(c, " %s", i ? p->d.program[i] : scr_path_base(p->d.program[i]));
+    say(c, "\ndrill: working directory %s, storage of the nodes %s\n", p->work,
+        p->storage);
+    fflush(c->t->out);
 }
 
 static const char *ending(const struct drill_run *r)
@@ -47,30 +65,27 @@ static const char *ending(const struct drill_run *r)
     return r->status == 0 ? "ended well" : "was ended by the launcher";
 }
 
-static void print_strike(struct scr_tool *t, const struct drill_strike *s,
+static void print_strike(const struct course *c, const struct drill_strike *s,
                          const struct drill_run *r)
 {
-    scr_tool_print(
-        t,
+    say(c,
         "drill:    after %.2f s, phase %s of dataset %d: node %s lost; killed "
         "rank%s %s, removed its cache and control directories\n",
         r->struck_at, s->phase, r->struck_dataset, s->node, r->killed > 1 ? "s" : "",
         r->pids ? r->pids : "?");
-    scr_tool_print(
-        t, "drill:    the run %s after %.2f s; newest complete checkpoint: %d\n",
+    say(c, "drill:    the run %s after %.2f s; newest complete checkpoint: %d\n",
         ending(r), r->seconds, r->phases.complete);
 }
 
-static void print_restart(struct scr_tool *t, const struct drill_phases *f)
+static void print_restart(const struct course *c, const struct drill_phases *f)
 {
     if (f->restart == 0)
-        scr_tool_print(t, "drill:    started from scratch\n");
+        say(c, "drill:    started from scratch\n");
     else
-        scr_tool_print(t, "drill:    continued from checkpoint %d, %s\n", f->restart,
-                       f->fetched ? "fetched from the prefix directory"
-                       : f->rebuilt
-                           ? "in cache, lost parts rebuilt from the other nodes"
-                           : "in cache, nothing to rebuild");
+        say(c, "drill:    continued from checkpoint %d, %s\n", f->restart,
+            f->fetched   ? "fetched from the prefix directory"
+            : f->rebuilt ? "in cache, lost parts rebuilt from the other nodes"
+                         : "in cache, nothing to rebuild");
 }
 
 /* Of runs that nothing happened to: the others have every reason to complain. */
@@ -79,7 +94,7 @@ static void take_complaint(struct course *c, const struct drill_run *r)
     if (r->complaint == NULL)
         return;
     c->complained = 1;
-    scr_tool_print(c->t, "drill:    its output says: %s\n", r->complaint);
+    say(c, "drill:    its output says: %s\n", r->complaint);
 }
 
 /* --- the runs --- */
@@ -116,8 +131,7 @@ static int reference_run(struct course *c, struct scr_err *err)
     if (rc == SCR_OK)
         rc = check_reference(c, &run, &result, err);
     if (rc == SCR_OK)
-        scr_tool_print(
-            c->t,
+        say(c,
             "drill:    ended well after %.2f s; newest checkpoint: %d; %s has "
             "%lld bytes\n",
             run.seconds, run.phases.complete, c->plan.result,
@@ -141,7 +155,7 @@ static int struck_run(struct course *c, int i, struct scr_err *err)
                       "time%s; see --at, and --keep for its output",
                       run.status, s->phase, s->entry, s->entry > 1 ? "s" : "");
     if (rc == SCR_OK)
-        print_strike(c->t, s, &run);
+        print_strike(c, s, &run);
     if (run.phases.complete > c->complete)
         c->complete = run.phases.complete;
     scr_drill_run_fini(&run);
@@ -156,9 +170,9 @@ static int final_run(struct course *c, struct drill_run *run, struct scr_err *er
     free(nodes);
     const struct drill_leg leg = { "last", "drill", &c->plan.names, NULL };
     TRY(scr_drill_run(c->t, &c->plan.d, &leg, run, err));
-    print_restart(c->t, &run->phases);
-    scr_tool_print(c->t, "drill:    the run ended with status %d after %.2f s\n",
-                   run->status, run->seconds);
+    print_restart(c, &run->phases);
+    say(c, "drill:    the run ended with status %d after %.2f s\n", run->status,
+        run->seconds);
     take_complaint(c, run);
     return SCR_OK;
 }
@@ -194,11 +208,29 @@ static int compare_results(struct course *c, int *same, struct scr_err *err)
     free(b);
     *same = diff.same;
     if (rc == SCR_OK)
-        scr_tool_print(c->t,
-                       diff.same ? "drill: %s: all %llu bytes identical\n"
-                                 : "drill: %s: identical up to byte %llu only\n",
-                       p->result, (unsigned long long)diff.bytes);
+        say(c,
+            diff.same ? "drill: %s: all %llu bytes identical\n"
+                      : "drill: %s: identical up to byte %llu only\n",
+            p->result, (unsigned long long)diff.bytes);
     return rc;
+}
+
+static int print_json(struct course *c, const struct drill_run *last, const char *wrong,
+                      struct scr_err *err)
+{
+    const struct drill_plan *p = &c->plan;
+    const struct drill_phases *f = &last->phases;
+    return scr_tool_json(
+        c->t,
+        json_pack("{s:b, s:s?, s:s, s:i, s:i, s:s, s:s, s:i, s:i, s:s?, s:o}", "passed",
+                  wrong == NULL, "fault", wrong, "scheme", scr_scheme_name(p->d.scheme),
+                  "ranks", p->d.ranks, "nodes", p->nodes, "lost", p->kill, "during",
+                  p->during, "complete", c->complete, "restart", f->restart, "from",
+                  f->restart == 0 ? NULL
+                  : f->fetched    ? "prefix"
+                                  : "cache",
+                  "report", scr_tool_json_text(c->report)),
+        err);
 }
 
 static int verdict(struct course *c, const struct drill_run *last, struct scr_err *err)
@@ -209,16 +241,35 @@ static int verdict(struct course *c, const struct drill_run *last, struct scr_er
         return rc;
     if (last->status == 0 && !same)
         wrong = "the result differs from that of the undisturbed run";
-    if (wrong != NULL) {
-        scr_tool_print(c->t, "verdict: FAILED: %s\n", wrong);
-        return SCR_TOOL_NO;
-    }
-    scr_tool_print(c->t,
-                   "verdict: PASSED: node %s lost during %s, restarted from checkpoint "
-                   "%d %s, identical result\n",
-                   c->plan.kill, c->plan.during, last->phases.restart,
-                   last->phases.fetched ? "on the prefix" : "in cache");
-    return SCR_OK;
+    if (wrong != NULL)
+        say(c, "verdict: FAILED: %s\n", wrong);
+    else
+        say(c,
+            "verdict: PASSED: node %s lost during %s, restarted from checkpoint %d %s, "
+            "identical result\n",
+            c->plan.kill, c->plan.during, last->phases.restart,
+            last->phases.fetched ? "on the prefix" : "in cache");
+    if (c->plan.json)
+        rc = print_json(c, last, wrong, err);
+    return rc != SCR_OK ? rc : wrong != NULL ? SCR_TOOL_NO : SCR_OK;
+}
+
+/* A page on the runs but the undisturbed one: where the user wants it, or in the
+ * directory that is kept. */
+static int write_report(struct course *c, struct scr_err *err)
+{
+    const struct drill_plan *p = &c->plan;
+    if (p->report == NULL && !p->keep)
+        return SCR_OK;
+    char *prefix = scr_asprintf("%s/drill", p->work);
+    c->report =
+        p->report ? scr_strdup(p->report) : scr_asprintf("%s/scr_report.html", p->work);
+    int rc = prefix && c->report ? scr_report_page(c->t, prefix, c->report, err)
+                                 : scr_no_memory(err);
+    if (rc == SCR_OK)
+        say(c, "drill: report on these runs: %s\n", c->report);
+    free(prefix);
+    return rc;
 }
 
 static int drill(struct course *c, struct scr_err *err)
@@ -230,6 +281,7 @@ static int drill(struct course *c, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     TRY_OUT(final_run(c, &last, err));
+    TRY_OUT(write_report(c, err));
     TRY_OUT(verdict(c, &last, err));
 out:
     scr_drill_run_fini(&last);
@@ -257,8 +309,8 @@ static int clean_up(struct course *c, struct scr_err *err)
     if (!p->keep)
         return scr_drill_plan_remove_dirs(c->t, p, err);
     if (p->work_made)
-        scr_tool_print(c->t, "drill: kept %s and %s\n", p->work,
-                       p->storage_made ? p->storage : "nothing else");
+        say(c, "drill: kept %s and %s\n", p->work,
+            p->storage_made ? p->storage : "nothing else");
     return SCR_OK;
 }
 
@@ -268,7 +320,7 @@ static int hold_drill(struct course *c, struct scr_err *err)
     hold_signals(&before);
     int rc = scr_drill_plan_dirs(c->t, &c->plan, err);
     if (rc == SCR_OK) {
-        print_plan(c->t, &c->plan);
+        print_plan(c);
         rc = drill(c, err);
     }
     int rc2 = clean_up(c, err);
@@ -283,6 +335,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     TRY_OUT(scr_drill_plan(t, a, &c.plan, err));
     TRY_OUT(hold_drill(&c, err));
 out:
+    free(c.report);
     scr_drill_plan_fini(&c.plan);
     return rc;
 }

@@ -24,7 +24,9 @@ enum {
     OPT_TIMEOUT,
     OPT_MPIRUN,
     OPT_DIR,
-    OPT_KEEP
+    OPT_KEEP,
+    OPT_REPORT,
+    OPT_JSON
 };
 
 const struct scr_opt scr_drill_opts[] = {
@@ -43,6 +45,9 @@ const struct scr_opt scr_drill_opts[] = {
                   "make the working directory in DIR ($TMPDIR or /tmp)" },
     [OPT_KEEP] = { "keep", 0, NULL,
                    "keep the working directory and the nodes' storage" },
+    [OPT_REPORT] = { "report", 0, "FILE",
+                     "write a page on the runs (scr report) to FILE" },
+    [OPT_JSON] = { "json", 0, NULL, "print the verdict alone, as JSON" },
     { 0 }
 };
 
@@ -102,6 +107,8 @@ static int read_options(struct scr_tool *t, const struct scr_args *a,
     p->d.mpirun = option(a, OPT_MPIRUN, SCR_MPIRUN);
     p->dir = a->opt[OPT_DIR];
     p->keep = a->opt[OPT_KEEP] != NULL;
+    p->json = a->opt[OPT_JSON] != NULL;
+    p->report = a->opt[OPT_REPORT];
     if (!scr_scheme_parse(scheme, &p->d.scheme))
         return scr_tool_usage(
             t, err, "--scheme %s: expected SINGLE, PARTNER, XOR or RS", scheme);

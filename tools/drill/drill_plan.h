@@ -19,10 +19,11 @@ extern const struct scr_opt scr_drill_opts[];
 
 struct drill_plan {
     struct drill d;
-    int nodes, entry, keep;
+    int nodes, entry, keep, json;
     const char *during; /* phase of the loss the user asked for */
     const char *result; /* relative to the directory of a run */
     const char *dir;    /* --dir or NULL */
+    const char *report; /* file of the page, or NULL */
     char *kill;         /* node of that loss; malloc'd, like all that follows */
     struct drill_strike strike[DRILL_MAX_STRIKES];
     int nstrikes;
