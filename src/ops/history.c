@@ -10,7 +10,7 @@
 #include "base/hostlist.h"
 #include "base/str.h"
 
-enum { JUMP_S = 60, SAME_LOSS_S = 600 };
+enum { JUMP_S = 60, SAME_LOSS_S = 600, DOWN_MAX = 1000 };
 
 /* --- memory --- */
 
@@ -401,9 +401,10 @@ static void take_failure(const struct taken *t)
     t->s->failure = (int64_t)t->h->nfailures - 1;
     struct scr_hostlist list = SCR_HOSTLIST_INIT;
     if (t->e->nodelist != NULL &&
-        scr_hostlist_expand(t->e->nodelist, &list, NULL) == SCR_OK)
-        for (size_t i = 0; i < list.n; i++)
-            node_add(t->h, list.name[i], t->e->at, t->e->class);
+        scr_hostlist_expand(t->e->nodelist, &list, NULL) == SCR_E_NOMEM)
+        scr_hist_spoil(t->h);
+    for (size_t i = 0; i < list.n; i++)
+        node_add(t->h, list.name[i], t->e->at, t->e->class);
     scr_hostlist_free(&list);
 }
 
@@ -420,6 +421,8 @@ static void take_node_fail(const struct taken *t)
     name[len] = '\0';
     const char *why = note + len + strspn(note + len, ": ");
     node_add(t->h, name, t->e->at, *why ? why : NULL);
+    if (job->down != NULL && strlen(job->down) > DOWN_MAX) /* of no use to a reader */
+        return;
     char *down =
         scr_asprintf("%s%s%s", job->down ? job->down : "", job->down ? "," : "", name);
     if (down == NULL)
