@@ -44,12 +44,12 @@ SCHEMES = {"XOR of 8": "TYPE=XOR", "RS 2 of 8": "TYPE=RS SET_FAILURES=2"}
 # with Open MPI, and with MPICH. A scheme differs in what it sends to encode and to rebuild.
 COUNTED = {
     scheme: {
-        "Init": (14, 4, 0),
+        "Init": (12, 4, 0),
         "Complete": (6, 0, encode),
         "flush": (16, 0, 0),
-        "start, all there": (22, 4, 0),
-        "start, node lost": (61, 5, rebuild),
-        "start by fetch": (31, 4, encode),
+        "start, all there": (18, 4, 0),
+        "start, node lost": (29, 5, rebuild),
+        "start by fetch": (24, 4, encode),
     }
     for scheme, encode, rebuild in (("XOR of 8", 1.001, 1.143), ("RS 2 of 8", 1.168, 1.167))
 }

@@ -286,12 +286,12 @@ static int leave_disabled(const struct scr_err *err)
     return SCR_SUCCESS;
 }
 
-/* The wrapper asks all ranks of a communicator: that needs it to be there on all. */
+/* The wrapper asks all ranks of a communicator: SCR_Init finds out whether it is there
+ * on all. */
 #pragma weak scr_open_is_wrapped
-static int sees_opens_all(const struct scr_ctx *ctx)
+static int sees_opens(void)
 {
-    return scr_and_all(&ctx->world,
-                       scr_open_is_wrapped != NULL && scr_open_is_wrapped());
+    return scr_open_is_wrapped != NULL && scr_open_is_wrapped();
 }
 
 /* In a child made by fork, which may outlive this process: the next run is not to wait
@@ -314,13 +314,13 @@ int SCR_Init(void)
         return leave(rc, &err);
     if (!the_ctx->again) /* without memory for that a child may be waited for */
         (void)pthread_atfork(NULL, NULL, let_go_in_child);
+    the_ctx->sees_opens = sees_opens();
     rc = scr_init_all(the_ctx, MPI_COMM_WORLD, &err);
     if (rc == SCR_E_DISABLED)
         return leave_disabled(&err);
     if (rc != SCR_OK)
         return leave_without_scr(rc, &err);
     halt_if_due(the_ctx);
-    the_ctx->sees_opens = sees_opens_all(the_ctx);
     watch();
     return leave(rc, &err);
 }

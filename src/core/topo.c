@@ -329,9 +329,11 @@ int scr_topo_init_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
     for (size_t i = 0; of != NULL && i < n; i++)
         of[i].group = (struct scr_comm)SCR_COMM_INIT;
     scr_cut_say(&ctx->world, &nodes, v.least);
+    v.least[SCR_CUT_LEAST] = ctx->sees_opens;
     v.sum[0] = ctx->node.rank == 0;
     rc = scr_vote_all(&ctx->world, rc == SCR_OK ? take_node(ctx, err) : rc, &v, err);
     scr_cut_hear(&nodes, v.least);
+    ctx->sees_opens = (int)v.least[SCR_CUT_LEAST];
     ctx->nodes = (int)v.sum[0];
     if (rc == SCR_OK)
         rc = cut_world_all(ctx, &nodes, of, least, err);
