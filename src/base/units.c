@@ -131,7 +131,11 @@ const char *scr_format_duration(double seconds, char *buf, size_t n)
     while (units[i].most < INFINITY && seconds >= units[i].most)
         i++;
     double count = seconds / units[i].unit;
-    (void)snprintf(buf, n, "%.*f %s", count < 10 ? 1 : 0, count, units[i].name);
+    (void)snprintf(buf, n, "%.*f %s",
+                   count < 1    ? 2
+                   : count < 10 ? 1
+                                : 0,
+                   count, units[i].name);
     return buf;
 }
 

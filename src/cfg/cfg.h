@@ -20,7 +20,6 @@
 
 #include "base/env.h"
 #include "base/hash.h"
-#include "base/str.h"
 
 /* SCR_JOB_ID where there is no resource manager. */
 #define SCR_NO_JOB_ID "defjobid"
@@ -149,8 +148,6 @@ const scr_hash *scr_cfg_line_children(const scr_hash *line);
 /* All that is set, in whatever source, as one text for people, malloc'd:
  * "SCR_FLUSH=0; CKPT=0 TYPE=XOR"; NULL: out of memory. */
 char *scr_cfg_text(const struct scr_cfg *cfg);
-/* Appends an element of scr_cfg_lines as it would stand in a file. */
-void scr_cfg_line_print(struct scr_str *out, const char *key, const scr_hash_elem *e);
 
 /* Everything a rank needs, as a hash (to broadcast), and back into a fresh cfg. */
 int scr_cfg_pack(const struct scr_cfg *cfg, scr_hash *out, struct scr_err *err);

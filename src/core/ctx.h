@@ -21,6 +21,7 @@
 #include "core/pilot.h"
 #include "core/policy.h"
 #include "core/space.h"
+#include "core/tally.h"
 #include "core/underway.h"
 #include "fmt/event.h"
 #include "fmt/filemap.h"
@@ -99,6 +100,7 @@ struct scr_ctx {
     int told_to_exit;         /* SCR_Should_exit has said yes */
     struct scr_times times;
     struct scr_pilot pilot;
+    struct scr_tally tally;
     int log_failed; /* the event log could not be written and is left alone */
 };
 

@@ -9,8 +9,10 @@ void scr_event_note(struct scr_ctx *ctx, struct scr_event e)
 {
     const struct scr_eventlog_to to = scr_eventlog_to(&ctx->prm);
     struct scr_err err = SCR_ERR_INIT;
-    if (!ctx->prm.log_enable || ctx->world.rank != 0 || ctx->log_failed ||
-        ctx->prefix.path == NULL)
+    if (ctx->world.rank != 0)
+        return;
+    scr_tally_add(&ctx->tally, &e);
+    if (!ctx->prm.log_enable || ctx->log_failed || ctx->prefix.path == NULL)
         return;
     int64_t *const counts[] = {
         &e.dset, &e.bytes, &e.files, &e.ranks, &e.nodes, &e.run

@@ -222,6 +222,8 @@ void scr_flush_event(struct scr_ctx *ctx, const char *event, int id, uint64_t by
 {
     struct scr_dataset d = { 0 };
     (void)scr_cache_dataset(ctx, id, &d, NULL);
+    if (d.is_ckpt)
+        scr_tally_flushed(&ctx->tally, id, d.name);
     SCR_EVENT(ctx, .event = event, .dset = id, .name = d.name, .secs = secs,
               .bytes = (int64_t)bytes, .files = (int64_t)d.files, .from = "cache",
               .to = "prefix");

@@ -248,7 +248,8 @@ static void note_end(struct scr_ctx *ctx, double now, const struct scr_err *why)
     SCR_EVENT(ctx, .event = out->is_ckpt ? "CHECKPOINT_END" : "OUTPUT_END",
               .dset = out->id, .name = out->name, .secs = now - out->start - out->flush,
               .bytes = why == NULL ? (int64_t)out->bytes : 0,
-              .files = (int64_t)out->files, .note = why != NULL ? why->text : NULL);
+              .files = (int64_t)out->files, .to = out->bypass ? "prefix" : "cache",
+              .note = why != NULL ? why->text : NULL);
 }
 
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
@@ -420,8 +421,9 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, int *may_go,
                     ctx->out.red);
     ctx->out.bytes = total.v[BYTES];
     ctx->out.files = total.v[FILES];
+    ctx->out.encode = scr_now_mono() - start;
     SCR_EVENT(ctx, .event = "ENCODE", .dset = ctx->out.id,
-              .bytes = (int64_t)total.v[BYTES], .secs = scr_now_mono() - start,
+              .bytes = (int64_t)total.v[BYTES], .secs = ctx->out.encode,
               .to = scr_scheme_name(ctx->out.red->scheme));
     /* The number may have marks of a dataset that is long gone. */
     scr_flush_mark(ctx, ctx->out.id, SCR_LOC_CACHE,
@@ -518,6 +520,7 @@ static void catch_up_all(struct scr_ctx *ctx)
 int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     int bypass = ctx->out.bypass, may_go = 0;
+    ctx->out.write = scr_now_mono() - ctx->out.start;
     scr_async_pause(ctx);
     if (!bypass)
         catch_up_all(ctx);
@@ -546,8 +549,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
                 settle_all(ctx, &ctx->out, may_go);
         }
         double now = scr_now_mono();
-        scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d %s complete in %.3f s",
-                ctx->out.id, ctx->out.name, now - ctx->out.start);
+        scr_run_say_output(ctx, now);
         if (is_ckpt) {
             ctx->times.ckpt += now - ctx->out.start;
             ctx->times.ckpts++;

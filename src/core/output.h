@@ -48,7 +48,8 @@ struct scr_output {
     size_t nolder;
     double start;          /* scr_now_mono() */
     uint64_t bytes, files; /* of all ranks, once it is complete */
-    double flush;          /* seconds of a flush that it waited for */
+    /* Seconds of the program's writing, of redundancy, of a flush it waited for. */
+    double write, encode, flush;
 };
 
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,

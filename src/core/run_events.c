@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The run in the event log. */
+/* The run in the event log, and on stderr. */
 #include "core/run_events.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "core/ctx.h"
 #include "core/event_note.h"
+#include "core/space.h"
 #include "core/topo.h"
 #include "store/eventlog.h"
 
@@ -19,6 +20,8 @@ enum { TAIL = 4 << 20 };
 /* --- the run before --- */
 
 struct last_run {
+    const char *job; /* this one */
+    int failures;    /* in it so far */
     int is_open;
     int64_t run;         /* its number; -1: not known */
     char *jobid, *nodes; /* NULL: not known */
@@ -41,6 +44,9 @@ static int see_event(void *arg, const struct scr_event *e, struct scr_err *err)
         keep_text(&last->jobid, e->jobid);
         keep_text(&last->nodes, e->nodelist);
     }
+    if (strcmp(e->event, "FAILURE") == 0 && e->jobid != NULL &&
+        strcmp(e->jobid, last->job) == 0)
+        last->failures++;
     if (strcmp(e->event, "RUN_END") == 0 &&
         (e->note == NULL || strcmp(e->note, "halt") == 0))
         last->is_open = 0;
@@ -95,9 +101,10 @@ static void note_failure(struct scr_ctx *ctx, const struct last_run *last,
 
 static void note_start(struct scr_ctx *ctx, const char *nodes, double secs)
 {
-    struct last_run last = { 0 };
+    struct last_run last = { .job = ctx->prm.job_id };
     char *config = scr_cfg_text(ctx->cfg);
     look_back(ctx, &last);
+    ctx->tally.failures = last.failures;
     if (last.is_open)
         note_failure(ctx, &last, nodes);
     SCR_EVENT(ctx, .event = "RUN_START", .ranks = ctx->world.size, .nodes = ctx->nodes,
@@ -108,6 +115,138 @@ static void note_start(struct scr_ctx *ctx, const char *nodes, double secs)
     free(last.nodes);
 }
 
+/* --- the two lines --- */
+
+static void say(const struct scr_ctx *ctx, const char *who, const struct scr_str *line)
+{
+    struct scr_log log = ctx->log;
+    log.who = who;
+    if (!line->bad)
+        scr_log(&log, SCR_LOG_NOTE, "%s", line->p);
+}
+
+/* Redundancy, cache and room of the next checkpoint, as rank 0 sees it. */
+static void add_store(const struct scr_ctx *ctx, struct scr_str *line)
+{
+    const struct scr_reddesc *red = scr_descs_select(&ctx->descs, ctx->ckpt_id + 1, 0);
+    char room[32];
+    if (red == NULL)
+        return;
+    if (red->bypass) {
+        scr_str_append(line, "; checkpoints go straight to the prefix");
+        return;
+    }
+    int members = ctx->cache.sets[red->index].n;
+    if (members > 1)
+        scr_str_printf(line, "; %s, sets of %d", scr_scheme_name(red->scheme), members);
+    else
+        scr_str_append(line, "; SINGLE");
+    scr_str_printf(line, "; cache %s (%s free)", ctx->descs.store[red->store].path,
+                   scr_format_size(scr_space_left(ctx, red), room, sizeof room));
+}
+
+static void say_start(const struct scr_ctx *ctx)
+{
+    const struct scr_restart *r = &ctx->restart;
+    struct scr_str line = SCR_STR_INIT;
+    scr_str_printf(&line, "%d rank%s on %d node%s", ctx->world.size,
+                   ctx->world.size == 1 ? "" : "s", ctx->nodes,
+                   ctx->nodes == 1 ? "" : "s");
+    add_store(ctx, &line);
+    scr_str_printf(&line, "; prefix %s; ", ctx->prefix.path);
+    if (r->id > 0)
+        scr_str_printf(&line, "restart from %s %s", r->name,
+                       scr_restart_is_on_prefix(r)    ? "on the prefix"
+                       : ctx->choice.fetched == r->id ? "fetched from the prefix"
+                                                      : "in cache");
+    else if (ctx->choice.ranks.passed > 0)
+        scr_str_printf(&line, "no checkpoint of %d ranks found", ctx->world.size);
+    else
+        scr_str_append(&line, "no checkpoint found");
+    say(ctx, "SCR " SCR_VERSION, &line);
+    scr_str_free(&line);
+}
+
+/* Where the last checkpoint is. */
+static void add_newest(const struct scr_tally *t, struct scr_str *line)
+{
+    const char *newest = t->newest_name ? t->newest_name : "?";
+    if (t->safe >= t->newest) {
+        scr_str_printf(line, "; newest %s is on the prefix", newest);
+        return;
+    }
+    scr_str_printf(line, "; newest %s is in cache", newest);
+    if (t->safe > 0)
+        scr_str_printf(line, ", %s on the prefix", t->safe_name ? t->safe_name : "?");
+    else
+        scr_str_append(line, ", none on the prefix");
+}
+
+static void say_end(const struct scr_ctx *ctx, double run)
+{
+    const struct scr_tally *t = &ctx->tally;
+    char size[32], each[32], all[32];
+    struct scr_str line = SCR_STR_INIT;
+    if (t->ckpts == 0) {
+        scr_str_append(&line, "no checkpoint was written");
+    } else {
+        scr_str_printf(
+            &line, "%d checkpoint%s of %s in %s each (%.1f %% of %s); %d flushed",
+            t->ckpts, t->ckpts == 1 ? "" : "s",
+            scr_format_size(t->bytes / (uint64_t)t->ckpts, size, sizeof size),
+            scr_format_duration(ctx->times.ckpt / t->ckpts, each, sizeof each),
+            run > 0 ? 100 * ctx->times.ckpt / run : 0,
+            scr_format_duration(run, all, sizeof all), t->flushes);
+        add_newest(t, &line);
+    }
+    if (t->failures > 0)
+        scr_str_printf(&line, "; survived %d failure%s", t->failures,
+                       t->failures == 1 ? "" : "s");
+    say(ctx, "SCR", &line);
+    scr_str_free(&line);
+}
+
+/* "; encoded in 0.20 s (6.00 GiB/s)". */
+static void add_step(struct scr_str *line, const char *what, double secs,
+                     uint64_t bytes)
+{
+    char time[32], rate[32];
+    if (secs <= 0)
+        return;
+    scr_str_printf(
+        line, "; %s in %s (%s/s)", what, scr_format_duration(secs, time, sizeof time),
+        scr_format_size((uint64_t)((double)bytes / secs), rate, sizeof rate));
+}
+
+void scr_run_say_output(const struct scr_ctx *ctx, double now)
+{
+    const struct scr_output *out = &ctx->out;
+    char size[32], room[32];
+    struct scr_str line = SCR_STR_INIT;
+    if (ctx->log.quiet || ctx->log.level < SCR_LOG_INFO)
+        return;
+    scr_str_printf(&line, "dataset %d %s complete in %.3f s: %s in %llu files", out->id,
+                   out->name, now - out->start,
+                   scr_format_size(out->bytes, size, sizeof size),
+                   (unsigned long long)out->files);
+    add_step(&line, "written", out->write, out->bytes);
+    add_step(&line, "encoded", out->encode, out->bytes);
+    add_step(&line, "flushed", out->flush, out->bytes);
+    if (!out->bypass)
+        scr_str_printf(
+            &line, "; cache has %s free",
+            scr_format_size(scr_space_left(ctx, out->red), room, sizeof room));
+    if (!line.bad)
+        scr_log(&ctx->log, SCR_LOG_INFO, "%s", line.p);
+    scr_str_free(&line);
+}
+
+/* A job that is halted computes no more. */
+static int is_over(const struct scr_ctx *ctx)
+{
+    return ctx->halt && ctx->prm.halt_enabled;
+}
+
 void scr_run_begin(struct scr_ctx *ctx, double start)
 {
     if (ctx->prm.log_enable) {
@@ -116,21 +255,25 @@ void scr_run_begin(struct scr_ctx *ctx, double start)
             note_start(ctx, nodes, scr_now_mono() - start);
         free(nodes);
     }
+    if (ctx->world.rank == 0 && !ctx->prm.quiet && !is_over(ctx))
+        say_start(ctx);
     ctx->times.run_start = ctx->times.last_ckpt = scr_now_mono();
     scr_compute_start(ctx);
 }
 
 void scr_run_end(struct scr_ctx *ctx, const char *note)
 {
-    SCR_EVENT(ctx, .event = "RUN_END", .secs = scr_now_mono() - ctx->times.run_start,
-              .note = note);
+    double run = scr_now_mono() - ctx->times.run_start;
+    SCR_EVENT(ctx, .event = "RUN_END", .secs = run, .note = note);
+    if (ctx->world.rank == 0 && !ctx->prm.quiet &&
+        (!is_over(ctx) || ctx->tally.ckpts > 0))
+        say_end(ctx, run);
 }
 
-/* A job that is halted computes no more. */
 void scr_compute_start(struct scr_ctx *ctx)
 {
     ctx->times.compute_start = scr_now_mono();
-    if (!ctx->halt || !ctx->prm.halt_enabled)
+    if (!is_over(ctx))
         SCR_EVENT(ctx, .event = "COMPUTE_START");
 }
 

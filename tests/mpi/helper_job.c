@@ -107,6 +107,7 @@ struct scr_ctx *job_make(struct job *job, const char *vnodes,
     setf(job, ctx, "SCR_USER_NAME", "tester");
     setf(job, ctx, "SCR_CACHE_SIZE", "2");
     setf(job, ctx, "SCR_FLUSH", "0");
+    setf(job, ctx, "SCR_QUIET", "1");
     if (job->any_ranks)
         set(job, ctx, "SCR_RESTART_ANY_RANKS=1");
     if (vnodes)

@@ -48,6 +48,25 @@ static void test_set_and_query(void **state)
     test_cfg_close(&t);
 }
 
+static void test_all_that_is_set_as_one_text(void **state)
+{
+    (void)state;
+    struct test_cfg t;
+    test_cfg_open(&t, NULL);
+    set(&t, "SCR_JOB_NAME=\"a b\"");
+    set(&t, "SCR_FLUSH=5");
+    set(&t, "CKPT=0 TYPE=XOR INTERVAL=1");
+    char *text = scr_cfg_text(t.cfg);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "SCR_FLUSH=5; "));
+    assert_non_null(strstr(text, "SCR_JOB_NAME=\"a b\"; "));
+    assert_non_null(strstr(text, "; CKPT=0 "));
+    assert_non_null(strstr(text, " TYPE=XOR"));
+    assert_null(strstr(text, "SCR_DEBUG"));
+    free(text);
+    test_cfg_close(&t);
+}
+
 static void test_unset_removes_only_the_applications_value(void **state)
 {
     (void)state;
@@ -260,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_set_and_query),
+        cmocka_unit_test(test_all_that_is_set_as_one_text),
         cmocka_unit_test(test_unset_removes_only_the_applications_value),
         cmocka_unit_test(test_value_may_contain_an_equals_sign),
         cmocka_unit_test(test_children),

@@ -324,7 +324,7 @@ static void advice_is_one_line(void **state)
     advice = (struct scr_advice){ 1, 3 * DAY, 20 * DAY, 0.25, 0, 0 };
     a.failures[SCR_FAILED_NODE] = a.failures[SCR_FAILED_SYSTEM] = 0;
     text = scr_advice_text(&advice, &a);
-    assert_string_equal(text, "MTBF 20 d from 1 failure in 12 h; C 0.2 s; checkpoint "
+    assert_string_equal(text, "MTBF 20 d from 1 failure in 12 h; C 0.25 s; checkpoint "
                               "every 3.0 d; expected waste 0.0 %");
     free(text);
     advice.flush = 2 * HOUR;

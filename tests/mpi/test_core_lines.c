@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two lines of a run on stderr: what it starts with, and what it has written. */
+/* ranks: 4 */
+#include "helper_job.h"
+
+static const char *const nodes = "n[1-4]";
+
+static struct scr_ctx *start(struct job *job, const char *setting)
+{
+    return job_start(job, nodes, "SCR_QUIET=0", "SCR_CACHE_SIZE=1", setting, NULL);
+}
+
+/* A run's first line, and the second of one that writes nothing. */
+JOB_CASE(a_run_that_writes_nothing, 4)
+{
+    job->out = tmpfile();
+    job_end(job, start(job, "SCR_FLUSH=0"));
+    CHECK_INT(job_said(job, "SCR " SCR_VERSION ": 4 ranks on 4 nodes; XOR, sets of 4; "
+                            "cache "),
+              1);
+    CHECK_INT(job_said(job, " free); prefix "), 1);
+    CHECK_INT(job_said(job, "; no checkpoint found"), 1);
+    CHECK_INT(job_said(job, "SCR: no checkpoint was written"), 1);
+    CHECK_INT(job_said(job, "SCR"), 2);
+    fclose(job->out);
+}
+
+JOB_CASE(checkpoints_in_cache_and_on_the_prefix, 4)
+{
+    job->out = tmpfile();
+    struct scr_ctx *ctx = start(job, "SCR_FLUSH=2");
+    job_checkpoint(job, ctx, "one", 1);
+    job_checkpoint(job, ctx, "two", 2);
+    job_checkpoint(job, ctx, "three", 3);
+    job_kill(job, ctx);
+    job_lose_node(job, "n2");
+    ctx = start(job, "SCR_FLUSH=0");
+    CHECK_INT(job_said(job, "; restart from three in cache"), 1);
+    job_checkpoint(job, ctx, "four", 4);
+    job_end(job, ctx);
+    CHECK_INT(job_said(job, "SCR: 1 checkpoint of "), 1);
+    CHECK_INT(job_said(job, "; 0 flushed; newest four is in cache, none on the prefix; "
+                            "survived 1 failure"),
+              1);
+    ctx = start(job, "SCR_FLUSH=2");
+    job_checkpoint(job, ctx, "five", 5);
+    job_checkpoint(job, ctx, "six", 6);
+    job_end(job, ctx);
+    CHECK_INT(job_said(job, "SCR: 2 checkpoints of "), 1);
+    CHECK_INT(
+        job_said(job, " flushed; newest six is on the prefix; survived 1 failure"), 1);
+    fclose(job->out);
+}
+
+JOB_CASE(a_restart_from_the_prefix, 4)
+{
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_end(job, ctx);
+    job_lose_node(job, nodes);
+    job->out = tmpfile();
+    job_end(job, start(job, "SCR_FLUSH=1"));
+    CHECK_INT(job_said(job, "; restart from one fetched from the prefix"), 1);
+    job_lose_node(job, nodes);
+    job_end(job, start(job, "SCR_CACHE_BYPASS=1"));
+    CHECK_INT(job_said(job, "; checkpoints go straight to the prefix; prefix "), 1);
+    CHECK_INT(job_said(job, "; restart from one on the prefix"), 1);
+    fclose(job->out);
+}
+
+JOB_CASE(none_if_it_is_quiet, 4)
+{
+    job->out = tmpfile();
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_QUIET=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_end(job, ctx);
+    CHECK_INT(job_said(job, "SCR"), 0);
+    fclose(job->out);
+}
+
+/* SCR_DEBUG=1 has a line a checkpoint. */
+JOB_CASE(how_long_each_part_took, 4)
+{
+    job->out = tmpfile();
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_DEBUG=1", "SCR_FLUSH=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_end(job, ctx);
+    CHECK_INT(job_said(job, "SCR: dataset 1 one complete in "), 1);
+    CHECK_INT(job_said(job, "/s); encoded in "), 1);
+    CHECK_INT(job_said(job, "/s); flushed in "), 1);
+    CHECK_INT(job_said(job, "; cache has "), 1);
+    fclose(job->out);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(argc, argv,
+                         MPI_CASES(RUN(a_run_that_writes_nothing),
+                                   RUN(checkpoints_in_cache_and_on_the_prefix),
+                                   RUN(a_restart_from_the_prefix),
+                                   RUN(none_if_it_is_quiet),
+                                   RUN(how_long_each_part_took)));
+}
