@@ -9,11 +9,13 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "events.h"
 #include "ops/adopt.h"
 #include "ops/build.h"
 #include "ops/delete.h"
 #include "ops/extract.h"
 #include "ops/incache.h"
+#include "reach.h"
 #include "store/arrival.h"
 #include "store/catalog.h"
 #include "store/deletion.h"
@@ -622,11 +624,28 @@ static void tell_deleted(struct scr_tool *t, int id, const struct scr_deleted *g
     scr_tool_print(t, "\n");
 }
 
+/* A mistake in a configuration file keeps no dataset from being deleted. */
+static void record_deleted(struct scr_tool *t, int id)
+{
+    struct scr_event e = SCR_EVENT_INIT;
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_params prm;
+    if (scr_tool_cfg_quiet(t, t->prefix.path, &why) != SCR_OK ||
+        scr_cfg_params(t->cfg, &prm, &why) != SCR_OK)
+        return;
+    e.event = "DELETE";
+    e.dset = id;
+    e.from = "prefix";
+    e.note = "scr_index --delete";
+    scr_tool_event_try(t, &prm, &e);
+}
+
 static int delete_one(struct scr_tool *t, int id, struct scr_err *err)
 {
     struct scr_deleted got;
     TRY(scr_delete_dataset(&t->env, &t->prefix, id, &got, err));
     tell_deleted(t, id, &got);
+    record_deleted(t, id);
     return SCR_OK;
 }
 

@@ -28,6 +28,7 @@ is 0 "dataset 12: 6 files deleted"
 rows 18 6
 check "its files are gone" ! -e ckpt.12
 check "its records are gone" ! -e .scr/scr.dataset.12
+check "it is recorded" "$(grep -c '"event":"DELETE","dset":12,"from":"prefix"' .scr/log)" -eq 1
 check "others have theirs" -f ckpt.6/rank_0.dat -a -f ckpt.18/rank_0.dat
 run scr_index --delete ckpt.12
 fails 2 'no dataset "ckpt.12" in the index of'
