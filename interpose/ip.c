@@ -105,7 +105,7 @@ void scr_ip_settle_in(void)
 
 /* --- messages --- */
 
-static void tell(const char *fmt, va_list ap, int with_rank)
+static void tell(int level, const char *fmt, va_list ap, int with_rank)
 {
     const struct scr_log log = { .who = "SCR" };
     struct scr_str s = SCR_STR_INIT;
@@ -113,9 +113,9 @@ static void tell(const char *fmt, va_list ap, int with_rank)
     char *text = scr_str_take(&s);
     scr_ip_inside++;
     if (text && with_rank)
-        scr_log(&log, SCR_LOG_WARN, "interpose: rank %d: %s", scr_ip.rank, text);
+        scr_log(&log, level, "interpose: rank %d: %s", scr_ip.rank, text);
     else if (text)
-        scr_log(&log, SCR_LOG_WARN, "interpose: %s", text);
+        scr_log(&log, level, "interpose: %s", text);
     scr_ip_inside--;
     free(text);
 }
@@ -127,7 +127,7 @@ void scr_ip_tell(int once, const char *fmt, ...)
     scr_ip.told |= once;
     va_list ap;
     va_start(ap, fmt);
-    tell(fmt, ap, 1);
+    tell(SCR_LOG_WARN, fmt, ap, 1);
     va_end(ap);
 }
 
@@ -137,6 +137,16 @@ void scr_ip_tell_all(const char *fmt, ...)
         return;
     va_list ap;
     va_start(ap, fmt);
-    tell(fmt, ap, 0);
+    tell(SCR_LOG_WARN, fmt, ap, 0);
+    va_end(ap);
+}
+
+void scr_ip_say_all(const char *fmt, ...)
+{
+    if (scr_ip.rank != 0 || scr_ip.quiet)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    tell(SCR_LOG_NOTE, fmt, ap, 0);
     va_end(ap);
 }

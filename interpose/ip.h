@@ -136,11 +136,13 @@ struct scr_ip {
     /* Of the thread that is in a collective call. */
     MPI_Comm comm;
     int has_comm, keyval, multiple; /* MPI_THREAD_MULTIPLE */
-    int calls, period; /* collective calls since the last meeting, until the next */
-    int had_news;      /* at that meeting, the same everywhere */
-    double met;        /* when that was, scr_now_mono() */
-    int datasets;      /* completed so far */
-    int has_scr;       /* SCR_Init was good, SCR_Finalize has to come */
+    int calls, period;   /* collective calls since the last meeting, until the next */
+    int had_news;        /* at that meeting, the same everywhere */
+    double met;          /* when that was, scr_now_mono() */
+    int datasets;        /* completed so far, */
+    int64_t first, last; /* with these numbers; -1: without one */
+    int quiet;           /* SCR_QUIET */
+    int has_scr;         /* SCR_Init was good, SCR_Finalize has to come */
 };
 
 extern struct scr_ip scr_ip;
@@ -160,6 +162,8 @@ void scr_ip_settle_in(void);
 void scr_ip_tell(int once, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same from rank 0 only. */
 void scr_ip_tell_all(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* What is no warning, unless SCR_QUIET is 1. */
+void scr_ip_say_all(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 enum {
     SCR_IP_TOLD_STAGE = 1,

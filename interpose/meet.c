@@ -255,9 +255,10 @@ static void complete_all(int64_t number, const int64_t *n)
     if (!kept)
         scr_ip_tell(0, "%s", err.text);
     int good = all_are(kept) && dataset_all(number) == SCR_SUCCESS;
-    if (good)
-        scr_ip.datasets++;
-    else
+    if (good) {
+        scr_ip.first = scr_ip.datasets++ > 0 ? scr_ip.first : number;
+        scr_ip.last = number;
+    } else
         tell_left_all(number, n, "see above");
     if (!good)
         leave_number(number);
@@ -548,6 +549,7 @@ static void begin_all(const char *pattern)
     scr_ip.met = scr_now_mono();
     scr_ip_settle_in();
     atomic_store(&scr_ip.state, SCR_IP_ON);
+    scr_ip_say_all("active: files that match %s become checkpoints", pattern);
 }
 
 enum wish { UNKNOWN, DISABLED, NO_PATTERN, WANTED };
@@ -572,6 +574,9 @@ static void start_scr_all(void)
     if (wish == NO_PATTERN)
         scr_ip_tell_all("SCR_INTERPOSE_PATTERN is not set: files are not intercepted");
     if (wish == WANTED) {
+        char *quiet = param_all("SCR_QUIET");
+        scr_ip.quiet = quiet != NULL && strcmp(quiet, "1") == 0;
+        free(quiet);
         free((char *)SCR_Config("SCR_FLUSH_ON_RESTART=1"));
         scr_ip.has_scr = SCR_Init() == SCR_SUCCESS;
         if (scr_ip.has_scr)
@@ -634,6 +639,12 @@ static void end_files_all(void)
     if (scr_ip.datasets == 0)
         scr_ip_tell_all("this run wrote no checkpoint that SCR_INTERPOSE_PATTERN "
                         "describes");
+    else if (scr_ip.first >= 0 && scr_ip.last > scr_ip.first)
+        scr_ip_say_all("kept %d checkpoints, ckpt.%lld to ckpt.%lld", scr_ip.datasets,
+                       (long long)scr_ip.first, (long long)scr_ip.last);
+    else
+        scr_ip_say_all("kept %d checkpoint%s", scr_ip.datasets,
+                       scr_ip.datasets == 1 ? "" : "s");
 }
 
 void scr_ip_end_all(void)

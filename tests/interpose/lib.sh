@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 storage=$work/storage
 mkdir "$storage"
 export SCR_CACHE_BASE=$storage SCR_CNTL_BASE=$storage SCR_USER_NAME=u SCR_JOB_ID=j
-export SCR_VNODES=n1,n2,n3,n4 LC_ALL=C
+export SCR_VNODES=n1,n2,n3,n4 LC_ALL=C SCR_QUIET=1
 export OMPI_MCA_orte_tmpdir_base=$work OMPI_MCA_btl_vader_backing_directory=$work
 cases=0
 

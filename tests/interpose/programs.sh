@@ -48,6 +48,15 @@ SCR_INTERPOSE_FILES=4
 export SCR_INTERPOSE_FILES
 goes_on counted n4 'state.%d.?' state.10.3 --files late
 
+# --- it says that it is there, and what it has kept ---
+
+fresh said
+SCR_INTERPOSE_PATTERN='state.%d.?' SCR_QUIET=0 good "$stepper" --steps 20
+says "interpose: active: files that match state.%d.? become checkpoints"
+says "interpose: kept "
+says " checkpoints, ckpt.5 to ckpt.20"
+ok "what it does is said"
+
 # --- another directory in the same job: it starts from nothing, the first goes on from its own ---
 
 fresh first_case

@@ -8,7 +8,7 @@ mpirun=$1 program=$2 name=$3
 for setting in $(env | sed -n 's/^\(SCR_[A-Z_]*\)=.*/\1/p'); do unset "$setting"; done
 work=$(mktemp -d "${TMPDIR:-/tmp}/scr-patterns.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT
-export SCR_COPY_TYPE=SINGLE
+export SCR_COPY_TYPE=SINGLE SCR_QUIET=1
 
 for bypass in 0 1; do
     export SCR_CACHE_BYPASS=$bypass SCR_CACHE_BASE=$work/cache.$bypass SCR_CNTL_BASE=$work/cache.$bypass
