@@ -67,6 +67,27 @@ char *scr_arena_text(struct scr_arena *a, const char *text)
     return text != NULL ? scr_arena_text_n(a, text, strlen(text)) : NULL;
 }
 
+const char *scr_arena_share(struct scr_arena *a, const char *text)
+{
+    enum { RECENT = sizeof a->recent / sizeof a->recent[0] };
+    struct scr_arena_recent *r = a->recent;
+    size_t len = text != NULL ? strlen(text) : 0;
+    for (int i = 0; i < RECENT && text != NULL && r[i].text != NULL; i++) {
+        if (r[i].len < len || memcmp(r[i].text + r[i].len - len, text, len) != 0)
+            continue;
+        const struct scr_arena_recent found = r[i];
+        memmove(&r[1], &r[0], (size_t)i * sizeof r[0]);
+        r[0] = found;
+        return found.text + found.len - len;
+    }
+    const char *copy = scr_arena_text_n(a, text, len);
+    if (copy != NULL) {
+        memmove(&r[1], &r[0], (RECENT - 1) * sizeof r[0]);
+        r[0] = (struct scr_arena_recent){ copy, len };
+    }
+    return copy;
+}
+
 void scr_arena_free(struct scr_arena *a)
 {
     while (a->block != NULL) {

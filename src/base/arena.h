@@ -12,10 +12,14 @@ struct scr_arena {
     struct scr_arena_block *block; /* the last, with the others behind it */
     size_t left;                   /* bytes free in it */
     int lost;                      /* a piece could not be had */
+    struct scr_arena_recent {
+        const char *text;
+        size_t len;
+    } recent[4]; /* texts that were shared last, the last one first */
 };
 #define SCR_ARENA_INIT                                                                 \
     {                                                                                  \
-        0, 0, 0                                                                        \
+        0                                                                              \
     }
 
 /* Zeroed, aligned for any type; NULL: out of memory. */
@@ -23,6 +27,9 @@ void *scr_arena_get(struct scr_arena *a, size_t n);
 /* A copy of the text, of len bytes of it; NULL for NULL. */
 char *scr_arena_text(struct scr_arena *a, const char *text);
 char *scr_arena_text_n(struct scr_arena *a, const char *text, size_t len);
+/* The same text, to be read only: one that was shared shortly before, or the end of
+ * one, is not copied. Of a file's path, name and directory few are then new. */
+const char *scr_arena_share(struct scr_arena *a, const char *text);
 /* Frees every piece; the arena is as new. */
 void scr_arena_free(struct scr_arena *a);
 

@@ -128,7 +128,7 @@ void *scr_table_add(struct scr_table *t, const char *name)
     if (known != NULL || name == NULL)
         return known;
     struct scr_item *e = scr_arena_get(&t->arena, t->size);
-    if (e == NULL || (e->name = scr_arena_text(&t->arena, name)) == NULL)
+    if (e == NULL || (e->name = scr_arena_share(&t->arena, name)) == NULL)
         return NULL;
     if (scr_items_link(&t->items, e))
         return e;

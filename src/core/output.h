@@ -21,7 +21,7 @@ struct scr_older {
 /* A file of the open dataset, as SCR_Route_file gave it. */
 struct scr_routed {
     struct scr_item item; /* name: where it goes, below the prefix */
-    const char *path;     /* to write to */
+    const char *path;     /* to write to; the filemap's, in cache */
     int waits;            /* next to a file that it replaces (store/replacing.h) */
 };
 
@@ -33,7 +33,7 @@ struct scr_output {
     char *name;
     char *dset_dir, *rank_dir; /* in cache */
     struct scr_table routed;   /* of struct scr_routed */
-    struct scr_table taken;    /* names in rank_dir that are given away */
+    struct scr_table taken;    /* names in rank_dir of files that moved there */
     struct scr_table shared; /* of struct scr_shared (par/pfs/owners.h): those of routed
                                   that other ranks routed too */
     int has_shared;          /* some rank has some */

@@ -70,10 +70,16 @@ static int dest_of(const struct scr_ctx *ctx, const char *name, char **dest,
 
 /* --- output phase --- */
 
+/* The filemap has all names that are given away. */
 static int name_is_taken(void *arg, const char *rel)
 {
-    const struct scr_output *out = arg;
-    return scr_table_find(&out->taken, rel) != NULL;
+    const struct scr_ctx *ctx = arg;
+    char *path = scr_path_join(ctx->out.rank_dir, rel);
+    const struct scr_entry *e =
+        scr_filemap_entry(ctx->cache.map, ctx->out.id, ctx->world.rank);
+    int taken = path != NULL && e != NULL && scr_table_find(&e->files, path) != NULL;
+    free(path);
+    return taken;
 }
 
 static int make_subdir(struct scr_ctx *ctx, const char *rel, struct scr_err *err)
@@ -88,13 +94,15 @@ out:
     return rc;
 }
 
-static int record_meta(struct scr_ctx *ctx, const char *path, const char *rel,
-                       const char *name, const char *dest, struct scr_err *err)
+/* *path becomes the filemap's. */
+static int record_meta(struct scr_ctx *ctx, const char *rel, const char *name,
+                       const char *dest, const char **path, struct scr_err *err)
 {
     struct scr_entry *e =
         scr_filemap_add_rank(ctx->cache.map, ctx->out.id, ctx->world.rank);
-    struct scr_file *f = e != NULL ? scr_table_add(&e->files, path) : NULL;
+    struct scr_file *f = e != NULL ? scr_table_add(&e->files, *path) : NULL;
     if (f != NULL) {
+        *path = f->item.name;
         scr_meta *meta = scr_file_need_meta(f, &e->files);
         scr_meta_set_text(meta, SCR_META_FILE, rel);
         scr_meta_set_text(meta, SCR_META_TYPE, "FULL");
@@ -112,23 +120,21 @@ static int record_meta(struct scr_ctx *ctx, const char *path, const char *rel,
 static int choose_place(struct scr_ctx *ctx, const char *dest, char **rel, char **path,
                         struct scr_err *err)
 {
-    struct scr_output *out = &ctx->out;
-    *rel = scr_cache_name(dest, name_is_taken, out);
-    *path = *rel ? scr_path_join(out->rank_dir, *rel) : NULL;
-    if (*path == NULL || scr_table_add(&out->taken, *rel) == NULL)
+    *rel = scr_cache_name(dest, name_is_taken, ctx);
+    *path = *rel ? scr_path_join(ctx->out.rank_dir, *rel) : NULL;
+    if (*path == NULL)
         return scr_no_memory(err);
     return make_subdir(ctx, *rel, err);
 }
 
-/* A name that is routed again gets the same path. */
+/* A name that is routed again gets the same path, which stays the caller's. */
 static int note_routed(struct scr_output *out, const char *dest, const char *path,
                        int waits, struct scr_err *err)
 {
-    const char *text = scr_arena_text(&out->routed.arena, path);
-    struct scr_routed *r = text ? scr_table_add(&out->routed, dest) : NULL;
+    struct scr_routed *r = path ? scr_table_add(&out->routed, dest) : NULL;
     if (r == NULL)
         return scr_no_memory(err);
-    r->path = text;
+    r->path = path;
     r->waits = waits;
     return SCR_OK;
 }
@@ -146,8 +152,9 @@ static int register_file(struct scr_ctx *ctx, const char *name, const char *dest
     TRY_OUT(give(ctx->room, path, file, err));
     TRY_OUT(
         scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, path, err));
-    TRY_OUT(record_meta(ctx, path, rel ? rel : dest, name, dest, err));
-    TRY_OUT(note_routed(out, dest, path, 0, err));
+    const char *kept = path;
+    TRY_OUT(record_meta(ctx, rel ? rel : dest, name, dest, &kept, err));
+    TRY_OUT(note_routed(out, dest, kept, 0, err));
 out:
     free(path);
     free(rel);
@@ -163,7 +170,8 @@ static int register_bypass(struct scr_ctx *ctx, const char *dest, char *file,
     int rc;
     TRY_OUT(scr_bypass_place(ctx, dest, &path, &waits, err));
     TRY_OUT(give(ctx->room, path, file, err));
-    TRY_OUT(note_routed(&ctx->out, dest, path, waits, err));
+    TRY_OUT(note_routed(&ctx->out, dest, scr_arena_text(&ctx->out.routed.arena, path),
+                        waits, err));
 out:
     free(path);
     return rc;

@@ -73,7 +73,7 @@ void scr_meta_copy(scr_meta *dst, const scr_meta *src)
     *dst = src != NULL ? *src : (scr_meta){ 0 };
     dst->arena = arena;
     for (int i = 0; i < SCR_META_TEXTS; i++)
-        dst->text[i] = scr_arena_text(arena, dst->text[i]);
+        dst->text[i] = scr_arena_share(arena, dst->text[i]);
     share_loss(dst, src);
 }
 
@@ -82,7 +82,7 @@ void scr_meta_copy(scr_meta *dst, const scr_meta *src)
 void scr_meta_set_text(scr_meta *m, enum scr_meta_text t, const char *text)
 {
     if (m != NULL)
-        m->text[t] = scr_arena_text(m->arena, text);
+        m->text[t] = scr_arena_share(m->arena, text);
 }
 
 static int has(const scr_meta *m, enum scr_meta_number n)
@@ -374,7 +374,7 @@ static void take_field(scr_meta *m, int field, const char *val, uint32_t *nsecs)
     if (val == NULL || field == FIELDS)
         return;
     if (field < SCR_META_TEXTS) {
-        m->text[field] = scr_arena_text(m->arena, val);
+        m->text[field] = scr_arena_share(m->arena, val);
     } else if (field < AT_NSECS) {
         take_number(m, (enum scr_meta_number)(field - SCR_META_TEXTS), val);
     } else if (scr_parse_u64(val, &v) && v <= 999999999) {

@@ -206,7 +206,7 @@ static int enter_header(struct scr_scan *s, const struct scr_redhead *h, int who
     TRY(learn(s, info->set.ranks, c->dset, err));
     if ((r = scr_rank2file_add_rank(&s->fresh, rank)) == NULL)
         TRY(SCR_E_NOMEM);
-    for (size_t i = 0; i < c->files.n; i++)
+    for (size_t i = 0; i < c->n; i++)
         TRY(enter_file(r, &c->file[i]->meta, err));
     s->trusted[rank] = whole != 0;
     return SCR_OK;
@@ -337,7 +337,7 @@ static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
 static int add_paths(const struct scr_current *c, struct scr_table *paths)
 {
     int ok = 1;
-    for (size_t i = 0; i < c->files.n; i++) {
+    for (size_t i = 0; i < c->n; i++) {
         const scr_meta *meta = &c->file[i]->meta;
         char *dest = scr_meta_dest(meta);
         ok = ok && (dest != NULL || !scr_meta_has_dest(meta)) &&

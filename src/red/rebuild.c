@@ -150,7 +150,7 @@ static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *e
     enum scr_layout layout = r->set->prefix ? SCR_LAYOUT_PREFIX : SCR_LAYOUT_CACHE;
     TRY(scr_redfile_files_at(p->current, dir_of(r, i), layout, &p->files, &p->has_crc,
                              err));
-    p->nfiles = p->current->files.n;
+    p->nfiles = p->current->n;
     for (size_t f = 0; f < p->nfiles; f++)
         *len += p->files[f].size;
     p->good = scr_calloc(p->nfiles, sizeof *p->good);

@@ -132,22 +132,28 @@ static int make_room(struct scr_current *c, size_t n)
     return more != NULL;
 }
 
+int scr_current_lend(struct scr_current *c, struct scr_file *f)
+{
+    if (!make_room(c, c->n))
+        return SCR_E_NOMEM;
+    c->file[c->n++] = f;
+    return SCR_OK;
+}
+
 int scr_current_add(struct scr_current *c, const scr_meta *meta)
 {
     char key[24];
-    size_t n = c->files.n;
-    snprintf(key, sizeof key, "%zu", n);
-    struct scr_file *f = make_room(c, n) ? scr_table_add(&c->files, key) : NULL;
-    if (f == NULL)
+    snprintf(key, sizeof key, "%zu", c->n);
+    struct scr_file *f = scr_table_add(&c->files, key);
+    if (f == NULL || scr_current_lend(c, f) != SCR_OK)
         return SCR_E_NOMEM;
-    c->file[n] = f;
     scr_meta_copy(scr_file_need_meta(f, &c->files), meta);
     return scr_table_ok(&c->files) ? SCR_OK : SCR_E_NOMEM;
 }
 
 void scr_current_reserve_crcs(struct scr_current *c)
 {
-    for (size_t i = 0; i < c->files.n; i++)
+    for (size_t i = 0; i < c->n; i++)
         scr_meta_set_crc32(&c->file[i]->meta, 0);
     c->chunk_crc = 0;
     c->has_chunk_crc = 1;
@@ -156,7 +162,7 @@ void scr_current_reserve_crcs(struct scr_current *c)
 void scr_current_set_crcs(struct scr_current *c, const struct scr_member_file *files,
                           uint32_t chunk_crc)
 {
-    for (size_t i = 0; i < c->files.n; i++)
+    for (size_t i = 0; i < c->n; i++)
         scr_meta_set_crc32(&c->file[i]->meta, files[i].crc);
     c->chunk_crc = chunk_crc;
     c->has_chunk_crc = 1;
@@ -167,11 +173,11 @@ void scr_current_pack(struct scr_str *s, const struct scr_current *c)
     scr_pack_count(
         s, (size_t)(3 + c->has_chunk_crc + (c->desc != NULL) + (c->dset != NULL)));
     scr_pack_i64(s, "RANK", c->rank);
-    scr_pack_u64(s, "FILES", c->files.n);
+    scr_pack_u64(s, "FILES", c->n);
     scr_pack_key(s, "FILE");
-    scr_pack_count(s, c->files.n);
-    for (size_t i = 0; i < c->files.n; i++) {
-        scr_pack_key(s, c->file[i]->item.name);
+    scr_pack_count(s, c->n);
+    for (size_t i = 0; i < c->n; i++) {
+        scr_pack_key_int(s, (int)i);
         scr_meta_pack(s, &c->file[i]->meta);
     }
     if (c->has_chunk_crc)
@@ -255,13 +261,14 @@ static void unpack_keys(struct scr_cursor *cur, struct scr_current *c, uint64_t 
 /* The files by their numbers, whatever their order in the bytes. */
 static int order_files(struct scr_current *c, struct scr_err *err)
 {
-    if (!make_room(c, c->files.n))
-        return scr_no_memory(err);
     for (size_t i = 0; i < c->files.n; i++) {
         char key[24];
         snprintf(key, sizeof key, "%zu", i);
-        if ((c->file[i] = scr_table_find(&c->files, key)) == NULL)
+        struct scr_file *f = scr_table_find(&c->files, key);
+        if (f == NULL)
             return bad(err, "a file is missing from the list");
+        if (scr_current_lend(c, f) != SCR_OK)
+            return scr_no_memory(err);
     }
     return SCR_OK;
 }
@@ -421,12 +428,12 @@ int scr_redfile_files_at(const struct scr_current *c, const char *dir,
 {
     int rc = SCR_OK;
     struct listing l = { dir, layout, SCR_TABLE_OF(struct scr_item), 0 };
-    struct scr_member_file *out = scr_calloc(c->files.n, sizeof *out);
+    struct scr_member_file *out = scr_calloc(c->n, sizeof *out);
     *files = NULL;
     *has_crc = 1;
     if (out == NULL)
         rc = scr_no_memory(err);
-    for (size_t i = 0; rc == SCR_OK && i < c->files.n; i++) {
+    for (size_t i = 0; rc == SCR_OK && i < c->n; i++) {
         const scr_meta *meta = &c->file[i]->meta;
         rc = get_file(meta, &l, &out[i], err);
         if (scr_meta_get_crc32(meta, &out[i].crc) != SCR_OK)
@@ -434,7 +441,7 @@ int scr_redfile_files_at(const struct scr_current *c, const char *dir,
     }
     scr_table_fini(&l.seen);
     if (rc != SCR_OK) {
-        scr_member_files_free(out, c->files.n);
+        scr_member_files_free(out, c->n);
         return rc;
     }
     *files = out;
@@ -446,7 +453,7 @@ int scr_redfile_files(const struct scr_current *c, const char *dir,
                       struct scr_err *err)
 {
     int rc = scr_redfile_files_at(c, dir, SCR_LAYOUT_CACHE, files, has_crc, err);
-    *n = rc == SCR_OK ? c->files.n : 0;
+    *n = rc == SCR_OK ? c->n : 0;
     return rc;
 }
 

@@ -43,7 +43,8 @@ int scr_redfile_copies(int n, int k);
 struct scr_current {
     int rank;               /* world rank, -1: not recorded */
     struct scr_table files; /* of struct scr_file, named by their number */
-    struct scr_file **file; /* the same in logical order, files.n of them */
+    struct scr_file **file; /* in logical order: these, or those that are lent */
+    size_t n;
     uint32_t chunk_crc;
     int has_chunk_crc;
     scr_hash *desc, *dset; /* DESC and DSETDESC; NULL: not recorded */
@@ -55,6 +56,8 @@ struct scr_current *scr_current_new(int world_rank, const scr_hash *desc,
 void scr_current_delete(struct scr_current *c);
 /* Adds a file behind those there are; meta is copied. SCR_OK or SCR_E_NOMEM. */
 int scr_current_add(struct scr_current *c, const scr_meta *meta);
+/* The same of a file that stays the caller's, and gets the CRCs. */
+int scr_current_lend(struct scr_current *c, struct scr_file *f);
 /* Keeps places for all CRCs, which are not known yet. */
 void scr_current_reserve_crcs(struct scr_current *c);
 /* Sets the CRC of every file, one for each, and CHUNKCRC. */

@@ -27,21 +27,22 @@ static int name_file(const struct scr_redset *r, const char *path, scr_meta *met
         rc = scr_no_memory(err);
     else
         scr_meta_set_text(meta, SCR_META_FILE, rel);
+    if (rc == SCR_OK && meta->arena->lost)
+        rc = scr_no_memory(err);
     free(rel);
     free(normal);
     return rc;
 }
 
-/* Enters a file: into files, and with its name into current. */
-static int take_file(struct scr_redset *r, const struct scr_file *from,
-                     struct scr_err *err)
+/* Enters a file of the filemap: into files, and with its name into current. */
+static int take_file(struct scr_redset *r, struct scr_file *from, struct scr_err *err)
 {
     const char *path = from->item.name;
     struct scr_member_file *f = &r->files[r->nfiles];
-    f->path = scr_strdup(path);
-    if (f->path == NULL || scr_current_add(r->current, scr_file_meta(from)) != SCR_OK)
+    f->path = (char *)path; /* the filemap's, see scr_redset_fini */
+    if (scr_current_lend(r->current, from) != SCR_OK)
         return scr_no_memory(err);
-    scr_meta *meta = &r->current->file[r->nfiles]->meta;
+    scr_meta *meta = scr_file_meta(from);
     if (scr_meta_get_filesize(meta, &f->size) != SCR_OK)
         return scr_fail(err, SCR_E_ARG, 0, "protect %s: its size is not recorded",
                         path);
@@ -83,7 +84,7 @@ static int describe(struct scr_redset *r, const struct scr_protection *d,
     c->dset = scr_hash_dup(d->dset);
     if (c->desc == NULL || (c->dset == NULL && d->dset != NULL))
         return scr_no_memory(err);
-    for (size_t i = 0; i < c->files.n; i++)
+    for (size_t i = 0; i < c->n; i++)
         scr_meta_unset_crc32(&c->file[i]->meta);
     if (r->p->crc)
         scr_current_reserve_crcs(c);
@@ -158,6 +159,8 @@ int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int r
         d->longest = r.g.len[i] > d->longest ? r.g.len[i] : d->longest;
     if (rc == SCR_OK)
         rc = scr_redset_enter(&r, d->map, err);
+    for (size_t i = 0; rc != SCR_OK && i < r.nfiles; i++)
+        scr_meta_unset_crc32(scr_file_meta(r.current->file[i]));
     scr_redset_fini(&r);
     return rc;
 }

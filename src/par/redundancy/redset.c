@@ -27,7 +27,10 @@ int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
 
 void scr_redset_fini(struct scr_redset *r)
 {
-    scr_member_files_free(r->files, r->nfiles);
+    if (r->encoding) /* paths and files are the filemap's */
+        free(r->files);
+    else
+        scr_member_files_free(r->files, r->nfiles);
     scr_current_delete(r->current);
     free(r->redpath);
     free(r->rank_dir);
@@ -244,15 +247,31 @@ static void enter_redfile(const struct scr_redset *r, scr_filemap *map)
                      (struct scr_meta_of){ r->id, me, r->p->world->size }, 1);
 }
 
+/* Instead of all files there were, or of their redundancy file if the files of current
+ * are those of the filemap. */
+static void enter_files(const struct scr_redset *r, scr_filemap *map)
+{
+    int me = r->p->world->rank;
+    enum scr_scheme s;
+    struct scr_entry *e = scr_filemap_add_rank(map, r->id, me);
+    if (e != NULL && !r->encoding)
+        scr_table_fini(&e->files);
+    for (struct scr_file *f = scr_filemap_first_file(map, r->id, me), *next; f != NULL;
+         f = next) {
+        next = scr_file_next(f);
+        if (scr_scheme_parse(scr_meta_text(scr_file_meta(f), SCR_META_TYPE), &s))
+            scr_table_remove(&e->files, f);
+    }
+    for (size_t i = 0; i < r->nfiles && !r->encoding; i++)
+        scr_filemap_set_meta(map, r->id, me, r->files[i].path,
+                             &r->current->file[i]->meta);
+}
+
 int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_err *err)
 {
     int me = r->p->world->rank;
     const struct scr_current *c = r->current;
-    struct scr_entry *e = scr_filemap_add_rank(map, r->id, me);
-    if (e != NULL)
-        scr_table_fini(&e->files);
-    for (size_t i = 0; i < r->nfiles; i++)
-        scr_filemap_set_meta(map, r->id, me, r->files[i].path, &c->file[i]->meta);
+    enter_files(r, map);
     scr_filemap_set_expected_files(map, r->id, me, (int)r->nfiles);
     if (c->dset != NULL)
         scr_filemap_set_dataset(map, r->id, me, c->dset);

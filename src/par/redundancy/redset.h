@@ -25,7 +25,8 @@ struct scr_redset {
     int encoding;   /* its parity is new, and its CRC may come from the data's */
     char *rank_dir; /* application files of this rank */
     char *redpath;  /* its redundancy file; set by scr_redset_geom_all */
-    struct scr_current *current;   /* CURRENT of this rank, owned */
+    struct scr_current *current;   /* CURRENT of this rank, owned; while it is encoded
+                                      its files, and their paths, are the filemap's */
     struct scr_member_file *files; /* of it, below rank_dir, owned */
     size_t nfiles;
     struct scr_geom g;

@@ -134,7 +134,7 @@ static int current_from_map(const struct scr_restoring *s, struct scr_current **
         return SCR_OK;
     struct scr_current *c = scr_current_new(me, e->desc, e->dataset);
     int rc = c != NULL ? add_known(c, e) : SCR_E_NOMEM;
-    if (rc == SCR_OK && e->expected >= 0 && c->files.n == (size_t)e->expected) {
+    if (rc == SCR_OK && e->expected >= 0 && c->n == (size_t)e->expected) {
         c->has_chunk_crc = scr_hash_get_val_crc(e->tags, "CHUNKCRC", &c->chunk_crc);
         *out = c;
         return SCR_OK;
