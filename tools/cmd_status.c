@@ -27,7 +27,7 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-/* State kept between two prints. */
+/* The state between two prints. */
 struct view {
     struct scr_tool *t;
     struct scr_params prm;

@@ -178,7 +178,7 @@ static void value(struct metrics *m, const char *name, const char *more, double 
     scr_str_printf(&m->text, "scr_%s{%s%s} %.15g\n", name, m->labels, more, x);
 }
 
-/* An unknown number has no metric. */
+/* An unknown value (below 0) has no metric. */
 static void gauge(struct metrics *m, const char *name, const char *help, double x)
 {
     if (x < 0)

@@ -144,7 +144,9 @@ static void row_cache(struct scr_str *to, const struct scr_status *s)
         scr_str_printf(to, ", on nodes %s", c->nodes);
     add_losses(to, c);
     if (!c->is_seen && !c->is_lost)
-        scr_str_printf(to, "; the caches were not looked at, this is what flush.scr%s",
+        scr_str_printf(to, "; %s, this is what flush.scr%s",
+                       c->in_reach ? "other nodes have the rest"
+                                   : "the caches were not looked at",
                        s->has_log ? " and the event log say" : " says");
 }
 
@@ -168,12 +170,18 @@ static void row_restart(struct scr_str *to, const struct scr_status *s)
         return;
     }
     int is_cached = s->restart == &s->cache.d;
+    int has_other = s->saved.id > 0 && s->saved.is_ckpt;
+    if (is_cached && has_other && s->saved.id == s->restart->id) {
+        scr_str_printf(to, "from dataset %d, in cache and in the prefix directory",
+                       s->restart->id);
+        return;
+    }
     scr_str_printf(to, "from dataset %d in %s", s->restart->id,
                    is_cached ? "cache" : "the prefix directory");
     if (!is_cached || s->cache.is_seen)
         return;
     scr_str_append(to, " while the allocation lasts");
-    if (s->saved.id > 0 && s->saved.is_ckpt)
+    if (has_other)
         scr_str_printf(to, ", else from %d in the prefix directory", s->saved.id);
 }
 
@@ -366,7 +374,7 @@ char *scr_status_line(const struct scr_status *s)
     } else if (s->next > 0) {
         scr_str_append(&line, ", next is due");
     }
-    if (s->halt_due != NULL && s->state == SCR_STATUS_RUNNING)
+    if (is_on(s) && (s->halt_due != NULL || s->halt.checkpoints_left > 0))
         scr_str_append(&line, ", halts");
     if (s->notes.n > 0)
         scr_str_printf(&line, ", %zu note%s", s->notes.n, plural((int64_t)s->notes.n));

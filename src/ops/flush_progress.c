@@ -67,7 +67,7 @@ static void add(struct look *l, uint64_t bytes, int is_fresh)
     l->fresh += is_fresh ? bytes : 0;
 }
 
-/* The file at its place may be of an older dataset, unless it was recorded or changed
+/* A file at its place may be an older dataset's, unless it was recorded or changed
  * since the attempt began. */
 static void look_at(struct look *l, const struct scr_listed *file, int rank)
 {

@@ -65,7 +65,8 @@ static int start_run(struct scr_runlog *l, const struct scr_event *e,
     return set_text(&l->exit, NULL, err);
 }
 
-static int end_run(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
+static int end_run(struct scr_runlog *l, const struct scr_event *e,
+                   struct scr_err *err)
 {
     if (e->note != NULL && strcmp(e->note, "halt") != 0)
         return set_text(&l->exit, e->note, err);
@@ -142,7 +143,8 @@ static int is_of_run(const struct scr_event *e)
            !(is(e, "RUN_END") && e->note != NULL);
 }
 
-int scr_runlog_add(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
+int scr_runlog_add(struct scr_runlog *l, const struct scr_event *e,
+                    struct scr_err *err)
 {
     l->events++;
     if (is_of_run(e) && e->at > l->seen)
@@ -159,7 +161,7 @@ static int add(void *arg, const struct scr_event *e, struct scr_err *err)
 }
 
 int scr_runlog_read(const struct scr_env *env, const struct scr_prefix *p,
-                    struct scr_runlog *l, struct scr_err *err)
+                     struct scr_runlog *l, struct scr_err *err)
 {
     struct scr_eventlog_reader r = { .event = add, .arg = l };
     int rc = scr_eventlog_walk(env, p, &r, err);
@@ -181,37 +183,51 @@ void scr_runlog_fini(struct scr_runlog *l)
 
 /* --- redundancy --- */
 
-/* The number behind the first key in text from start on, before end; -1: there is none.
- */
-static int number_of(const char *start, const char *end, const char *key)
+/* Where the value of key begins in text, before end; NULL: it is not there. */
+static const char *value_of(const char *text, const char *end, const char *key)
 {
-    const char *at = strstr(start, key), *rest;
-    return at != NULL && at < end ? scr_parse_front(at + strlen(key), &rest) : -1;
+    const char *at = strstr(text, key);
+    return at != NULL && at < end ? at + strlen(key) : NULL;
 }
 
-/* "SCR_FLUSH=0 CKPT=0 TYPE=RS SET_FAILURES=3; …": a descriptor of this scheme says it,
- * else the parameter, else its default. */
-static int failures_of(const char *config, enum scr_scheme scheme)
+/* Of a descriptor of this scheme, else the parameter; -1: neither is set. */
+static int find_failures(const char *config, enum scr_scheme scheme)
 {
-    char *type = scr_asprintf("TYPE=%s", scr_scheme_name(scheme));
-    int k = -1;
-    for (const char *line = strstr(config, "CKPT="); line != NULL && k < 0 && type;
-         line = strstr(line + 1, "CKPT=")) {
-        const char *end = line + strcspn(line, ";");
-        const char *at = strstr(line, type);
-        if (at != NULL && at < end)
-            k = number_of(line, end, " SET_FAILURES=");
+    const char *k = NULL, *rest;
+    char type[32];
+    (void)snprintf(type, sizeof type, " TYPE=%s ", scr_scheme_name(scheme));
+    for (const char *at = config, *end; *at != '\0' && k == NULL; at = end) {
+        end = at + strcspn(at, ";");
+        if (value_of(at, end, type) != NULL)
+            k = value_of(at, end, " SET_FAILURES=");
+        end += *end == ';';
     }
-    free(type);
-    if (k < 0)
-        k = number_of(config, config + strlen(config), "SCR_SET_FAILURES=");
-    return k >= 0 ? k : scheme == SCR_SCHEME_PARTNER ? 1 : 2;
+    if (k == NULL)
+        k = value_of(config, config + strlen(config), "SCR_SET_FAILURES=");
+    return k ? scr_parse_front(k, &rest) : -1;
+}
+
+/* SCR_FLUSH="0"; CKPT="0" TYPE="RS" SET_FAILURES="3": values are quoted. */
+static char *unquote(const char *config)
+{
+    struct scr_str s = SCR_STR_INIT;
+    for (; *config != '\0'; config++)
+        if (*config == ';')
+            scr_str_append(&s, " ;");
+        else if (*config != '"')
+            scr_str_append_n(&s, config, 1);
+    scr_str_append(&s, " ");
+    return scr_str_take(&s);
 }
 
 int scr_runlog_survives(const struct scr_runlog *l, enum scr_scheme scheme)
 {
     if (scheme == SCR_SCHEME_SINGLE || l->nodes == 1)
         return 0;
-    return scheme == SCR_SCHEME_XOR ? 1
-                                    : failures_of(l->config ? l->config : "", scheme);
+    if (scheme == SCR_SCHEME_XOR)
+        return 1;
+    char *config = unquote(l->config ? l->config : "");
+    int k = config ? find_failures(config, scheme) : -1;
+    free(config);
+    return k >= 0 ? k : scheme == SCR_SCHEME_PARTNER ? 1 : 2;
 }

@@ -41,7 +41,7 @@ void scr_status_note(struct scr_status *s, const char *fmt, ...)
     free(line);
 }
 
-/* The status, and what is needed to gather it. */
+/* One look at everything: the result, and the sources it is made from. */
 struct look {
     const struct scr_status_ask *q;
     struct scr_env env; /* without a log: what is wrong becomes a note */
@@ -209,8 +209,8 @@ static int holds_lock(struct look *l, const char *path, const char *job,
     return rc != SCR_OK ? -1 : who->held;
 }
 
-/* The job whose run continues, by its lock: of the newest run, or one that is not in
- * the log. */
+/* The job that runs, by its lock: that of the newest run, or one that the log does not
+ * have. */
 static int find_holder(struct look *l, int *held, struct scr_lock_holder *who,
                        struct scr_err *err)
 {
@@ -358,7 +358,7 @@ static void measure_sets(struct scr_status_cache *c, const struct scr_survey *su
     c->survives = desc.failures < 0 || !c->is_seen ? -1 : desc.failures - worst;
 }
 
-/* Finds which parts of a dataset the caches in reach have. */
+/* A dataset by the caches in reach. */
 static int look_into(const struct scr_survey *survey, int id,
                      struct scr_status_cache *c, struct scr_err *err)
 {
@@ -450,6 +450,7 @@ static int find_cached(struct look *l, struct scr_err *err)
     const struct scr_incache *best = NULL;
     int rc, has_survey = l->q->ncntl + l->q->nshared > 0 && l->cached.n > 0;
     l->s->cache.survives = -1;
+    l->s->cache.in_reach = l->q->ncntl + l->q->nshared > 0;
     if (has_survey) {
         rc = open_survey(l, &survey, &why);
         has_survey = rc == SCR_OK;

@@ -15,8 +15,8 @@
 #include "base/strv.h"
 #include "cfg/cfg.h"
 #include "ops/flush_progress.h"
-#include "ops/incache.h"
 #include "ops/runlog.h"
+#include "ops/incache.h"
 
 enum scr_status_state {
     SCR_STATUS_NONE,     /* no run was made */
@@ -42,8 +42,9 @@ struct scr_status_dataset {
 struct scr_status_cache {
     struct scr_status_dataset d; /* newest checkpoint, else dataset, in cache */
     char *job, *nodes;
-    int is_seen; /* the caches in reach have all of it, or can rebuild it */
-    int is_lost; /* more of it is lost than its redundancy can rebuild */
+    int in_reach; /* a cache of the job is */
+    int is_seen;  /* the caches in reach have all of it, or can rebuild it */
+    int is_lost;  /* more of it is lost than its redundancy can rebuild */
     int has_scheme;
     enum scr_scheme scheme;
     int survives;     /* losses of nodes, from now on; -1: not known */

@@ -116,7 +116,7 @@ scr_halt --remove
 
 # --- it died; a job whose caches are elsewhere ---
 cli_cache "$base" tester 1234 20 XOR 4 4 "$PWD"
-log 600 RUN_START '"ranks":8,"nodes":4,"nodelist":"n[1-4]","run":3,"config":"CKPT=0 TYPE=RS SET_FAILURES=3; SCR_FLUSH=1"'
+log 600 RUN_START '"ranks":8,"nodes":4,"nodelist":"n[1-4]","run":3,"config":"CKPT=\"0\" TYPE=\"RS\" SET_FAILURES=\"3\"; SCR_FLUSH=\"1\""'
 log 500 INTERVAL '"secs":780,"note":"MTBF 4 h"'
 log 400 ENCODE '"dset":20,"to":"RS"'
 log 400 CHECKPOINT_END '"dset":20'
@@ -134,6 +134,8 @@ status_is 0
 row cache "survives no loss of a node (XOR)"
 json 's["cache"]["seen"] and s["cache"]["survives"] == 0'
 rm -r "$base/vnode.n3"
+status_is 0 # as on a node of the job, which has its own part only
+row cache "; other nodes have the rest, this is what flush.scr and the event log say"
 mkdir "$tmp/elsewhere"
 SCR_CNTL_BASE=$tmp/elsewhere SCR_CACHE_BASE=$tmp/elsewhere status_is 0
 row cache "on nodes n[1-4]; survives the loss of 2 more nodes (RS); the caches were not looked at"
