@@ -112,10 +112,16 @@ static void append_origin(struct scr_str *out, size_t from, const char *origin)
 
 static void append_line(struct scr_str *out, const char *key, const scr_hash_elem *e)
 {
+    const scr_hash *line = scr_hash_elem_hash(e);
     const char *origin;
     size_t from = out->len;
-    scr_cfg_line_print(out, key, e);
-    (void)scr_cfg_line_get(scr_hash_elem_hash(e), NULL, &origin);
+    scr_str_printf(out, "%s=", key);
+    scr_conf_quote(out, scr_hash_elem_key(e));
+    for (SCR_HASH_EACH(c, scr_cfg_line_children(line))) {
+        scr_str_printf(out, " %s=", scr_hash_elem_key(c));
+        scr_conf_quote(out, scr_cfg_line_get(line, scr_hash_elem_key(c), NULL));
+    }
+    (void)scr_cfg_line_get(line, NULL, &origin);
     append_origin(out, from, origin);
 }
 
