@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/hostlist.h"
 #include "base/str.h"
@@ -24,8 +25,14 @@ struct last_run {
     int failures;    /* in it so far */
     int is_open;
     int64_t run;         /* its number; -1: not known */
+    double seen;         /* when its job recorded something last, seconds since 1970 */
     char *jobid, *nodes; /* NULL: not known */
 };
+
+static int is_job(const char *jobid, const char *of)
+{
+    return jobid != NULL && of != NULL && strcmp(jobid, of) == 0;
+}
 
 static void keep_text(char **to, const char *text)
 {
@@ -44,10 +51,11 @@ static int see_event(void *arg, const struct scr_event *e, struct scr_err *err)
         keep_text(&last->jobid, e->jobid);
         keep_text(&last->nodes, e->nodelist);
     }
-    if (strcmp(e->event, "FAILURE") == 0 && e->jobid != NULL &&
-        strcmp(e->jobid, last->job) == 0)
+    if (is_job(e->jobid, last->jobid))
+        last->seen = e->at;
+    if (strcmp(e->event, "FAILURE") == 0 && is_job(e->jobid, last->job))
         last->failures++;
-    if (strcmp(e->event, "RUN_END") == 0 &&
+    if (strcmp(e->event, "RUN_END") == 0 && is_job(e->jobid, last->jobid) &&
         (e->note == NULL || strcmp(e->note, "halt") == 0))
         last->is_open = 0;
     return SCR_OK;
@@ -60,6 +68,14 @@ static void look_back(const struct scr_ctx *ctx, struct last_run *last)
     if (scr_eventlog_walk(&ctx->env, &ctx->prefix, &r, NULL) != SCR_OK ||
         (r.cut && last->run == 0))
         last->run = -1;
+}
+
+/* A job has one run at a time; another job may still compute, unless it has recorded
+ * nothing for as long as one that computes keeps silent at most. */
+static int has_failed(const struct last_run *last)
+{
+    return last->is_open && (is_job(last->jobid, last->job) ||
+                             (double)time(NULL) - last->seen > SCR_AUTOPILOT_EVERY);
 }
 
 /* Nodes of the run before that this one has not. malloc'd; NULL: none, or not known. */
@@ -105,7 +121,7 @@ static void note_start(struct scr_ctx *ctx, const char *nodes, double secs)
     char *config = scr_cfg_text(ctx->cfg);
     look_back(ctx, &last);
     ctx->tally.failures = last.failures;
-    if (last.is_open)
+    if (has_failed(&last))
         note_failure(ctx, &last, nodes);
     SCR_EVENT(ctx, .event = "RUN_START", .ranks = ctx->world.size, .nodes = ctx->nodes,
               .nodelist = nodes, .version = SCR_VERSION, .config = config, .secs = secs,

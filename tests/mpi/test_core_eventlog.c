@@ -230,6 +230,22 @@ JOB_CASE(a_halt, 4)
     CHECK(job->rank != 0 || halt.texts[NOTE][0] != '\0');
 }
 
+/* The other job may still compute, and its end is not that of this one's run. */
+JOB_CASE(an_open_run_of_another_job_is_no_failure, 4)
+{
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_JOB_ID=other", NULL);
+    job_end(job, ctx);
+    check_names(job, "START RUN_START START RUN_START RUN_END");
+    ctx = job_start(job, nodes, "SCR_JOB_ID=other", NULL);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_JOB_ID=other", NULL);
+    job_end(job, ctx);
+    check_names(job, "START RUN_START START RUN_START RUN_END START RUN_START START "
+                     "FAILURE RUN_START RUN_END");
+}
+
 JOB_CASE(output_flushed_by_threads, 4)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -278,6 +294,7 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(RUN(a_run_that_ends_well), RUN(a_run_that_fails),
                   RUN(a_start_that_fetches), RUN(a_checkpoint_that_fails), RUN(a_halt),
+                  RUN(an_open_run_of_another_job_is_no_failure),
                   RUN(output_flushed_by_threads), RUN(nothing_is_recorded_if_it_is_off),
                   RUN(a_log_that_cannot_be_written_costs_a_line)));
 }
