@@ -44,6 +44,36 @@ static void pieces_are_zeroed_aligned_and_apart(void **state)
     scr_arena_free(&a); /* again */
 }
 
+static void shared_texts_are_copied_once(void **state)
+{
+    (void)state;
+    struct scr_arena a = SCR_ARENA_INIT;
+    const char *path = scr_arena_share(&a, "/dev/shm/rank.1/file");
+    assert_string_equal(path, "/dev/shm/rank.1/file");
+    assert_ptr_equal(scr_arena_share(&a, "/dev/shm/rank.1/file"), path);
+    assert_ptr_equal(scr_arena_share(&a, "file"), path + 16);
+    assert_string_equal(scr_arena_share(&a, "rank.1"), "rank.1"); /* in the middle */
+    for (int i = 0; i < 100; i++) {
+        char other[16];
+        snprintf(other, sizeof other, "other.%d", i);
+        assert_string_equal(scr_arena_share(&a, other), other);
+        assert_ptr_equal(scr_arena_share(&a, "file"), path + 16); /* asked for often */
+    }
+    for (int i = 0; i < 100; i++) {
+        char other[16];
+        snprintf(other, sizeof other, "more.%d", i);
+        assert_string_equal(scr_arena_share(&a, other), other);
+    }
+    const char *again = scr_arena_share(&a, "file");
+    assert_string_equal(again, "file");
+    assert_ptr_not_equal(again, path + 16); /* not remembered for ever */
+    assert_string_equal(scr_arena_share(&a, ""), "");
+    assert_null(scr_arena_share(&a, NULL));
+    scr_arena_free(&a);
+    assert_string_equal(scr_arena_share(&a, "file"), "file");
+    scr_arena_free(&a);
+}
+
 static void pieces_may_be_larger_than_any_block(void **state)
 {
     (void)state;
@@ -445,6 +475,7 @@ static void an_arena_without_memory_reports_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shared_texts_are_copied_once),
         cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
         cmocka_unit_test(pieces_may_be_larger_than_any_block),
         cmocka_unit_test(texts_are_copies),
