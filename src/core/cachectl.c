@@ -317,10 +317,10 @@ int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                              .mpi_buf = (size_t)ctx->prm.mpi_buf_size,
                              .crc = ctx->prm.crc_on_copy };
     scr_hash *desc = scr_hash_new();
-    scr_hash_set_val(desc, "STORE", store->path);
-    scr_hash_set_val(desc, "STORE_GROUP", store->group);
-    scr_hash_set_val_i64(desc, "INDEX", red->index);
-    if (rc == SCR_OK && (desc == NULL || !scr_hash_ok(desc)))
+    const struct scr_redplace kept = { .store = store->path,
+                                       .group = store->group,
+                                       .index = red->index };
+    if (rc == SCR_OK && scr_redplace_set(desc, &kept) != SCR_OK)
         rc = scr_no_memory(err);
     d->set = &ctx->cache.sets[red->index];
     d->scheme = red->scheme;

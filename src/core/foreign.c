@@ -59,9 +59,8 @@ int scr_regroup_is_left_behind(const struct scr_ctx *ctx, int id)
 
 int scr_regroup_ranks_all(const struct scr_ctx *ctx, int id)
 {
-    int ranks = 0;
-    (void)scr_hash_get_val_int(scr_cache_any_desc(ctx, id), "RANKS", &ranks);
-    return (int)scr_max_all(&ctx->world, ranks);
+    const struct scr_redplace kept = scr_redplace_get(scr_cache_any_desc(ctx, id));
+    return (int)scr_max_all(&ctx->world, kept.ranks);
 }
 
 int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)

@@ -73,16 +73,14 @@ static int enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state, in
 {
     enum { CODE, LOSSES, LINE, KIND, STORE, N };
     struct scr_dataset d;
-    const scr_hash *desc = scr_cache_any_desc(ctx, id);
-    int losses = INT_MAX, line = INT_MAX, kind = 0;
-    scr_hash_get_val_int(desc, "FAILURES", &losses);
-    scr_hash_get_val_int(desc, "INDEX", &line);
+    const struct scr_redplace kept = scr_redplace_get(scr_cache_any_desc(ctx, id));
+    int kind = 0;
     if (view_any(ctx, id, &d))
         kind = (d.is_ckpt ? SCR_IS_CKPT : 0) | (d.is_output ? SCR_IS_OUTPUT : 0);
-    int64_t v[N] = { [LOSSES] = losses,
-                     [LINE] = line,
+    int64_t v[N] = { [LOSSES] = kept.failures,
+                     [LINE] = kept.index,
                      [KIND] = -kind,
-                     [STORE] = store_of(ctx, scr_hash_get_val(desc, "STORE")) };
+                     [STORE] = store_of(ctx, kept.store) };
     rc = scr_agree_mins_all(&ctx->world, rc, v, N, err);
     if (rc != SCR_OK)
         return rc;
@@ -194,7 +192,7 @@ int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 const scr_hash *scr_cache_any_desc(const struct scr_ctx *ctx, int id)
 {
     for (SCR_ENTRIES(e, ctx->cache.map, id))
-        if (scr_hash_get_val(e->desc, "STORE") != NULL)
+        if (scr_redplace_get(e->desc).store != NULL)
             return e->desc;
     return NULL;
 }

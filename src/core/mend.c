@@ -38,16 +38,15 @@ static int share_desc_all(struct scr_ctx *ctx, int id, const struct scr_known *k
         rc = scr_hash_bcast_all(&ctx->world, known->root, rc, desc, err);
     if (rc != SCR_OK)
         return rc;
-    int ranks = 0;
-    if (!scr_hash_get_val_int(desc, "RANKS", &ranks) ||
-        !scr_hash_get_val(desc, "STORE"))
+    const struct scr_redplace kept = scr_redplace_get(desc);
+    if (kept.ranks == 0 || kept.store == NULL)
         return scr_fail(err, SCR_E_CORRUPT, 0, "descriptor of dataset %d", id);
-    if (ranks != ctx->world.size)
+    if (kept.ranks != ctx->world.size)
         return scr_fail(
             err, SCR_E_RANKS, 0,
             "dataset %d in cache was written by %d ranks, this run has %d: it stays "
             "there for a run with %d ranks (SCR_CACHE_PURGE=1 deletes it)",
-            id, ranks, ctx->world.size, ranks);
+            id, kept.ranks, ctx->world.size, kept.ranks);
     return SCR_OK;
 }
 
@@ -60,9 +59,9 @@ static int open_dset_all(struct scr_ctx *ctx, int id, const struct scr_known *kn
     if (rc == SCR_OK)
         rc = scr_rivals_drop_begun(ctx, id, err);
     if (rc == SCR_OK) {
-        const char *group = scr_hash_get_val(desc, "STORE_GROUP");
-        rc = scr_cache_open(ctx, id, scr_hash_get_val(desc, "STORE"),
-                            group == NULL || strcmp(group, "NODE") == 0, dset_dir, err);
+        const struct scr_redplace kept = scr_redplace_get(desc);
+        int is_local = kept.group == NULL || strcmp(kept.group, "NODE") == 0;
+        rc = scr_cache_open(ctx, id, kept.store, is_local, dset_dir, err);
     }
     scr_hash_delete(desc);
     return rc;
@@ -213,7 +212,7 @@ static int mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 static const struct scr_reddesc *red_of_all(const struct scr_ctx *ctx, int id)
 {
     const struct scr_descs *d = &ctx->descs;
-    const char *path = scr_hash_get_val(scr_cache_any_desc(ctx, id), "STORE");
+    const char *path = scr_redplace_get(scr_cache_any_desc(ctx, id)).store;
     int found = d->nreds;
     for (int i = d->nreds - 1; i >= 0 && path != NULL; i--)
         if (d->red[i].enabled && strcmp(d->store[d->red[i].store].path, path) == 0)

@@ -93,7 +93,7 @@ static int find_on_node(struct scr_ctx *ctx, const char *dest, struct scr_err *e
 static const char *shared_cache(const struct scr_ctx *ctx)
 {
     const char *store =
-        scr_hash_get_val(scr_cache_any_desc(ctx, ctx->restart.id), "STORE");
+        scr_redplace_get(scr_cache_any_desc(ctx, ctx->restart.id)).store;
     for (int i = 0; i < ctx->descs.nstores && store != NULL; i++)
         if (scr_store_is_shared(&ctx->descs.store[i]) &&
             strcmp(ctx->descs.store[i].path, store) == 0)

@@ -57,9 +57,10 @@ static void ask_if_due(struct halt_edit *e, const struct scr_halt *in_file)
     e->word = in_file->reason == NULL ? word : NULL;
 }
 
-static int record_reason(const struct halt_edit *e, scr_hash *file)
+static int record_reason(const struct halt_edit *e, const struct scr_halt *in_file,
+                         scr_hash *file)
 {
-    if (e->record == NULL || scr_hash_get_val(file, "ExitReason") != NULL)
+    if (e->record == NULL || in_file->reason != NULL)
         return 0;
     scr_hash_set_val(file, "ExitReason", e->record);
     scr_hash_set_val(file, SCR_HALT_EXIT_JOB, e->prm->job_id);
@@ -78,7 +79,7 @@ static int edit_halt(scr_hash *file, void *arg, int *changed, struct scr_err *er
         *changed = 1;
     }
     ask_if_due(e, &h);
-    if (record_reason(e, file))
+    if (record_reason(e, &h, file))
         *changed = 1;
     return SCR_OK;
 }

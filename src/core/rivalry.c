@@ -19,11 +19,9 @@ static struct scr_aside aside_of(struct scr_ctx *ctx, int id)
 /* From a descriptor: the place and the number of ranks; 0: there is none. */
 static int64_t mark_of(const scr_hash *desc)
 {
-    const char *store = scr_hash_get_val(desc, "STORE");
-    const char *group = scr_hash_get_val(desc, "STORE_GROUP");
-    const char *ranks = scr_hash_get_val(desc, "RANKS");
-    char *text = scr_asprintf("%s %s %s", ranks ? ranks : "", group ? group : "",
-                              store ? store : "");
+    const struct scr_redplace k = scr_redplace_get(desc);
+    char *text = scr_asprintf("%d %s %s", k.ranks, k.group ? k.group : "",
+                              k.store ? k.store : "");
     int64_t mark = desc != NULL ? scr_text_mark(text) : 0;
     free(text);
     return mark;

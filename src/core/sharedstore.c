@@ -146,8 +146,8 @@ static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
                       struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (scr_hash_get_val(scr_filemap_get_desc(ctx->cache.map, id, rank), "STORE") !=
-        NULL)
+    const scr_hash *desc = scr_filemap_get_desc(ctx->cache.map, id, rank);
+    if (scr_redplace_get(desc).store != NULL)
         return SCR_OK;
     char *path = copy_path(cache, id, rank);
     if (path == NULL)
@@ -197,11 +197,10 @@ out:
  * one modulo the number of ranks now. */
 static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
 {
-    int before = scr_filemap_num_ranks_by_dataset(ctx->cache.map, id), ranks = 0;
+    int before = scr_filemap_num_ranks_by_dataset(ctx->cache.map, id);
     int rc = adopt_rank(ctx, cache, id, ctx->world.rank, err);
-    (void)scr_hash_get_val_int(
-        scr_filemap_get_desc(ctx->cache.map, id, ctx->world.rank), "RANKS", &ranks);
-    if (rc == SCR_OK && ranks > ctx->world.size)
+    const scr_hash *desc = scr_filemap_get_desc(ctx->cache.map, id, ctx->world.rank);
+    if (rc == SCR_OK && scr_redplace_get(desc).ranks > ctx->world.size)
         rc = adopt_listed(ctx, cache, id, err);
     if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(ctx->cache.map, id) == before)
         return rc;

@@ -194,10 +194,7 @@ static int enter(const struct scr_ctx *ctx, int id, const struct counts *c,
 {
     scr_hash *dset = scr_hash_new();
     int rc = read_entry(ctx, id, dset, err);
-    scr_hash_set_val_u64(dset, "SIZE", c->bytes);
-    scr_hash_set_val_u64(dset, "FILES", c->files);
-    scr_hash_set_val_i64(dset, "COMPLETE", 1);
-    if (rc == SCR_OK && (dset == NULL || !scr_hash_ok(dset)))
+    if (rc == SCR_OK && scr_dataset_finish(dset, c->bytes, c->files) != SCR_OK)
         rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_arrival_give_up(&ctx->env, &ctx->prefix, id, err);

@@ -136,6 +136,14 @@ static int interpret(const struct found f[NKEYS], struct scr_dataset *out,
     return SCR_OK;
 }
 
+int scr_dataset_finish(scr_hash *h, uint64_t bytes, uint64_t files)
+{
+    scr_hash_set_val_u64(h, "SIZE", bytes);
+    scr_hash_set_val_u64(h, "FILES", files);
+    scr_hash_set_val_i64(h, "COMPLETE", 1);
+    return h != NULL && scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+}
+
 int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *err)
 {
     struct found f[NKEYS];

@@ -26,6 +26,8 @@ struct scr_dataset {
 
 /* Writes every field of d into h (replacing), keeps other keys. */
 int scr_dataset_set(scr_hash *h, const struct scr_dataset *d);
+/* It is complete, with so much in it. SCR_OK or SCR_E_NOMEM, also for what h lacks. */
+int scr_dataset_finish(scr_hash *h, uint64_t bytes, uint64_t files);
 /* SCR_E_CORRUPT without a valid ID and NAME. Missing flags mean checkpoint (older
  * writers). */
 int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *err);

@@ -711,6 +711,25 @@ void scr_filemap_set_tag(scr_filemap *map, int dset, int rank, const char *tag,
         scr_hash_set_val(scr_entry_hash(map, &e->tags), tag, value);
 }
 
+struct scr_redplace scr_redplace_get(const scr_hash *desc)
+{
+    struct scr_redplace k = { .failures = INT_MAX, .index = INT_MAX };
+    k.store = scr_hash_get_val(desc, "STORE");
+    k.group = scr_hash_get_val(desc, "STORE_GROUP");
+    (void)scr_hash_get_val_int(desc, "RANKS", &k.ranks);
+    (void)scr_hash_get_val_int(desc, "FAILURES", &k.failures);
+    (void)scr_hash_get_val_int(desc, "INDEX", &k.index);
+    return k;
+}
+
+int scr_redplace_set(scr_hash *desc, const struct scr_redplace *k)
+{
+    scr_hash_set_val(desc, "STORE", k->store);
+    scr_hash_set_val(desc, "STORE_GROUP", k->group);
+    scr_hash_set_val_i64(desc, "INDEX", k->index);
+    return desc != NULL && scr_hash_ok(desc) ? SCR_OK : SCR_E_NOMEM;
+}
+
 /* --- packing --- */
 
 static void pack_files(struct scr_str *s, const struct scr_table *files)

@@ -169,6 +169,18 @@ scr_hash *scr_filemap_get_desc(const scr_filemap *map, int dset, int rank);
 void scr_filemap_set_tag(scr_filemap *map, int dset, int rank, const char *tag,
                          const char *value);
 
+/* What a redundancy descriptor says besides of its set (red/setdesc.h): where the
+ * dataset is kept, and who wrote it. */
+struct scr_redplace {
+    const char *store, *group; /* borrowed; NULL: not recorded */
+    int ranks;                 /* 0: not recorded */
+    int failures, index;       /* survived, and line; INT_MAX: not recorded */
+};
+/* Of NULL nothing is recorded. */
+struct scr_redplace scr_redplace_get(const scr_hash *desc);
+/* Store, group and index. SCR_OK or SCR_E_NOMEM. */
+int scr_redplace_set(scr_hash *desc, const struct scr_redplace *k);
+
 /* --- bytes --- */
 /* Appends the hash of map, packed; s becomes bad if !scr_filemap_ok. */
 void scr_filemap_pack(struct scr_str *s, const scr_filemap *map);

@@ -337,12 +337,10 @@ static int read_listed(const struct build *b, scr_hash *dset,
 static int enter_listed(const struct build *b, scr_hash *dset,
                         const struct scr_rank2file *list, struct scr_err *err)
 {
-    scr_hash_set_val_u64(dset, "SIZE", scr_rank2file_bytes(list));
-    scr_hash_set_val_u64(dset, "FILES", scr_rank2file_num_files(list));
-    scr_hash_set_val_i64(dset, "COMPLETE", 1);
-    int rc;
-    TRY_OUT(scr_hash_ok(dset) ? scr_arrival_give_up(b->env, b->p, b->id, err)
-                              : scr_no_memory(err));
+    int rc = scr_dataset_finish(dset, scr_rank2file_bytes(list),
+                                scr_rank2file_num_files(list));
+    TRY_OUT(rc == SCR_OK ? scr_arrival_give_up(b->env, b->p, b->id, err)
+                         : scr_no_memory(err));
     TRY_OUT(scr_paths_sync(b->env, b->p, list, err));
     TRY_OUT(scr_prefix_summary_write(b->env, b->p, b->id, dset, 1, err));
     TRY_OUT(enter(b, dset, 1, time(NULL), err));

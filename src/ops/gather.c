@@ -86,7 +86,7 @@ static int check_named(const struct item *it, struct scr_err *err)
 static int name_red(struct job *j, struct item *it, const char *type,
                     struct scr_err *err)
 {
-    int ranks;
+    int ranks = scr_redplace_get(scr_filemap_get_desc(j->map, j->g->id, j->rank)).ranks;
     it->is_red = 1;
     it->key = scr_strdup(scr_path_base(it->src));
     it->dst = it->key ? scr_path_join(j->dset_dir, it->key) : NULL;
@@ -95,8 +95,7 @@ static int name_red(struct job *j, struct item *it, const char *type,
     scr_meta_set_text(it->meta, SCR_META_TYPE, type);
     scr_meta_set_number(it->meta, SCR_META_RANK, j->rank);
     scr_meta_set_number(it->meta, SCR_META_COMPLETE, 1);
-    if (scr_hash_get_val_int(scr_filemap_get_desc(j->map, j->g->id, j->rank), "RANKS",
-                             &ranks))
+    if (ranks != 0)
         scr_meta_set_number(it->meta, SCR_META_RANKS, ranks);
     return check_named(it, err);
 }

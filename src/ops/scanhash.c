@@ -61,11 +61,12 @@ static void enter_map(const struct scr_scan *s, scr_hash *d, scr_filemap *map, i
     *whole = expected >= 0 && found >= expected;
 }
 
-/* good: ranks with all their files. */
+/* good: ranks with all their files; *ranks: of the run. */
 static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *good,
-                      struct scr_err *err)
+                      int *ranks, struct scr_err *err)
 {
-    int ranks = s->files.ranks, rc = SCR_OK;
+    int rc = SCR_OK;
+    *ranks = s->files.ranks;
     for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++) {
         int whole = 0, rank = s->map_rank[i];
         char *path = scr_asprintf("%s/%d.scrfilemap", s->dir, rank);
@@ -73,13 +74,13 @@ static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *goo
         if (path == NULL || map == NULL)
             rc = scr_no_memory(err);
         else if (scr_filemap_read(s->env->sys, path, map, NULL) == SCR_OK)
-            enter_map(s, d, map, rank, &ranks, &whole);
+            enter_map(s, d, map, rank, ranks, &whole);
         if (whole)
             rc = scr_ids_add(good, rank, err);
         scr_filemap_delete(map);
         free(path);
     }
-    scr_hash_set_val_i64(scr_hash_setf(d, NULL, "RANK2FILE"), "RANKS", ranks);
+    scr_hash_setf(d, NULL, "RANK2FILE RANKS %d", *ranks);
     return rc;
 }
 
@@ -120,16 +121,16 @@ static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
     struct scr_setdesc known;
     int lost = -1;
     read_set(s, set, &known);
-    scr_hash *h =
-        scr_hash_setf(d, NULL, "%s %d", scr_scheme_name(set->scheme), set->set_id);
-    scr_hash_set_val_i64(h, "MEMBERS", set->n);
+    const char *scheme = scr_scheme_name(set->scheme);
+    scr_hash_setf(d, NULL, "%s %d MEMBERS %d", scheme, set->set_id, set->n);
     for (int i = 0; i < set->n; i++) {
         int rank = i < known.n ? known.world[i] : -1;
         if (!set->found[i] || !scr_ids_has(good, rank))
             lost = lost < 0 ? i : lost;
         if (!set->found[i])
             continue;
-        scr_hash *m = scr_hash_setf(h, NULL, "MEMBER %d", i + 1);
+        scr_hash *m =
+            scr_hash_setf(d, NULL, "%s %d MEMBER %d", scheme, set->set_id, i + 1);
         scr_hash_set_val(m, "FILE", scr_path_base(set->red[i]));
         scr_hash_set_val_i64(m, "RANK", rank);
     }
@@ -145,8 +146,7 @@ int scr_scanhash(const struct scr_scan *s, scr_hash *h, struct scr_err *err)
     int ranks = 0;
     struct scr_ids good = { 0 };
     scr_hash *d = scr_hash_setf(h, NULL, "DLIST %d", s->id);
-    int rc = d ? enter_maps(s, d, &good, err) : scr_no_memory(err);
-    (void)scr_hash_get_val_int(scr_hash_get(d, "RANK2FILE"), "RANKS", &ranks);
+    int rc = d ? enter_maps(s, d, &good, &ranks, err) : scr_no_memory(err);
     for (int r = 0; r < ranks && rc == SCR_OK; r++) {
         if (scr_ids_has(&good, r))
             continue;

@@ -295,12 +295,24 @@ static int has_nobodys(const scr_hash *h)
     return 0;
 }
 
+/* The pending ranks of a dataset; 0: out of memory. */
+static int add_pending(const scr_hash *h, int id, struct scr_ids *ranks)
+{
+    int ok = 1;
+    for (SCR_HASH_EACH(e, scr_hash_getf(h, "DSET %d RANK", id))) {
+        int rank = scr_hash_elem_key_int(e);
+        if (scr_transfer_is_pending(h, id, rank))
+            ok = scr_ids_add(ranks, rank, NULL) == SCR_OK && ok;
+    }
+    return ok;
+}
+
 static int has_pending(const scr_hash *h, int id)
 {
-    for (SCR_HASH_EACH(e, scr_hash_getf(h, "DSET %d RANK", id)))
-        if (scr_transfer_is_pending(h, id, scr_hash_elem_key_int(e)))
-            return 1;
-    return 0;
+    struct scr_ids ranks = { 0 };
+    int has = !add_pending(h, id, &ranks) || ranks.n > 0;
+    scr_ids_fini(&ranks);
+    return has;
 }
 
 /* The one that was begun first, -1: none. Entries that make no sense are dropped, which
@@ -328,10 +340,7 @@ static int oldest_dset(scr_hash *h)
 /* Its pending ranks and their files. */
 static int fill_run(struct run *r, const scr_hash *h)
 {
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, scr_hash_getf(h, "DSET %d RANK", r->id)))
-        if (rc == SCR_OK && scr_transfer_is_pending(h, r->id, scr_hash_elem_key_int(e)))
-            rc = scr_ids_add(&r->ranks, scr_hash_elem_key_int(e), NULL);
+    int ok = add_pending(h, r->id, &r->ranks);
     for (SCR_HASH_EACH(e, scr_hash_get(h, "FILES"))) {
         int id = NOBODY, rank = -1;
         int owned = scr_transfer_owner(e, &id, &rank);
@@ -340,7 +349,7 @@ static int fill_run(struct run *r, const scr_hash *h)
             scr_hash_set(r->files, scr_hash_elem_key(e),
                          scr_hash_dup(scr_hash_elem_hash(e)));
     }
-    return rc == SCR_OK && scr_hash_ok(r->files);
+    return ok && scr_hash_ok(r->files);
 }
 
 static struct run *choose(const struct daemon *d, scr_hash *h,

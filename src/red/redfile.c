@@ -299,17 +299,17 @@ out:
 
 /* --- making headers --- */
 
-static void pack_group(struct scr_str *s, const struct scr_redowner *o)
+void scr_redfile_pack_group(struct scr_str *s, const int *world_ranks, int n)
 {
     scr_pack_key(s, "GROUP");
     scr_pack_count(s, 2);
-    scr_pack_i64(s, "RANKS", o->g->n);
+    scr_pack_i64(s, "RANKS", n);
     scr_pack_key(s, "RANK");
-    scr_pack_count(s, (size_t)o->g->n);
-    for (int i = 0; i < o->g->n; i++) {
+    scr_pack_count(s, (size_t)n);
+    for (int i = 0; i < n; i++) {
         char key[16];
         snprintf(key, sizeof key, "%d", i);
-        scr_pack_i64(s, key, o->world_ranks[i]);
+        scr_pack_i64(s, key, world_ranks[i]);
     }
 }
 
@@ -321,7 +321,7 @@ void scr_redfile_front(struct scr_str *s, const struct scr_redowner *o, int ncop
     scr_pack_i64(s, "RANKS", o->world_size);
     scr_pack_val(s, "TYPE", scr_scheme_name(o->g->scheme));
     scr_pack_i64(s, "FAILURES", o->g->k);
-    pack_group(s, o);
+    scr_redfile_pack_group(s, o->world_ranks, o->g->n);
     scr_pack_i64(s, "MEMBER", o->member);
     scr_pack_u64(s, "CHUNK", o->g->chunk);
     scr_pack_key(s, "CURRENT");

@@ -100,6 +100,8 @@ struct scr_redowner {
 void scr_redfile_header(struct scr_str *s, const struct scr_redowner *o,
                         const struct scr_current *c, const struct scr_str *copies,
                         int ncopies);
+/* The key GROUP, of n members. */
+void scr_redfile_pack_group(struct scr_str *s, const int *world_ranks, int n);
 /* Its packed hash up to where that of CURRENT begins; after that ncopies keys and their
  * hashes follow. */
 void scr_redfile_front(struct scr_str *s, const struct scr_redowner *o, int ncopies);

@@ -181,7 +181,7 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
 static void drop_known(const struct scr_survey *s, int id, scr_filemap *map)
 {
     for (SCR_ENTRIES(e, s->map, id))
-        if (scr_hash_get_val(e->desc, "STORE") != NULL)
+        if (scr_redplace_get(e->desc).store != NULL)
             scr_filemap_remove_rank_by_dataset(map, id, e->rank);
 }
 

@@ -51,8 +51,8 @@ struct offer {
 /* Number of ranks that wrote the dataset, from rank's entry; 0: not recorded. */
 static int recorded_ranks(const scr_filemap *map, int id, int rank)
 {
-    int ranks = 0;
-    if (scr_hash_get_val_int(scr_filemap_get_desc(map, id, rank), "RANKS", &ranks))
+    int ranks = scr_redplace_get(scr_filemap_get_desc(map, id, rank)).ranks;
+    if (ranks != 0)
         return ranks;
     for (SCR_FILES(f, map, id, rank))
         if (scr_meta_get_int(scr_file_meta(f), SCR_META_RANKS, &ranks) == SCR_OK)

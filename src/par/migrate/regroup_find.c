@@ -190,9 +190,8 @@ static int recorded_ranks(const struct scr_regrouping *g)
 {
     int ranks = 0;
     for (SCR_ENTRIES(e, g->map, g->at.id))
-        if (scr_hash_get_val_int(e->desc, "RANKS", &ranks))
-            return ranks;
-    return 0;
+        ranks = ranks != 0 ? ranks : scr_redplace_get(e->desc).ranks;
+    return ranks;
 }
 
 static int take_orders(struct scr_regrouping *g, const struct scr_parcels *orders,

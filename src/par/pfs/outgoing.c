@@ -494,10 +494,7 @@ scr_hash *scr_outgoing_dataset(const struct scr_outgoing *f, uint64_t bytes,
                                uint64_t files)
 {
     scr_hash *dset = scr_hash_dup(f->dset);
-    scr_hash_set_val_u64(dset, "SIZE", bytes);
-    scr_hash_set_val_u64(dset, "FILES", files);
-    scr_hash_set_val_i64(dset, "COMPLETE", 1);
-    if (dset != NULL && scr_hash_ok(dset))
+    if (scr_dataset_finish(dset, bytes, files) == SCR_OK)
         return dset;
     scr_hash_delete(dset);
     return NULL;

@@ -217,17 +217,21 @@ int scr_redset_run_all(const struct scr_redset *r, struct scr_redset_run *run, i
 
 scr_hash *scr_redset_desc(const struct scr_redset *r, const scr_hash *extra)
 {
+    enum { KEYS = 6 };
     scr_hash *h = scr_hash_new();
-    scr_hash_set_val(h, "TYPE", scr_scheme_name(r->g.scheme));
-    scr_hash_set_val_i64(h, "FAILURES", r->g.k);
-    scr_hash_set_val_i64(h, "SET_ID", r->set->id);
-    scr_hash_set_val_i64(h, "RANKS", r->p->world->size);
-    scr_hash *group = scr_hash_set(h, "GROUP", NULL);
-    scr_hash_set_val_i64(group, "RANKS", r->set->n);
-    for (int i = 0; i < r->set->n; i++)
-        scr_hash_setf(group, NULL, "RANK %d %d", i, r->set->world[i]);
-    scr_hash_set_val_i64(h, "MEMBER", r->set->me);
-    if (h != NULL && scr_hash_merge(h, extra) == SCR_OK && scr_hash_ok(h))
+    struct scr_str s = SCR_STR_INIT;
+    scr_pack_count(&s, KEYS);
+    scr_pack_val(&s, "TYPE", scr_scheme_name(r->g.scheme));
+    scr_pack_i64(&s, "FAILURES", r->g.k);
+    scr_pack_i64(&s, "SET_ID", r->set->id);
+    scr_pack_i64(&s, "RANKS", r->p->world->size);
+    scr_redfile_pack_group(&s, r->set->world, r->set->n);
+    scr_pack_i64(&s, "MEMBER", r->set->me);
+    int ok = h != NULL && !s.bad &&
+             scr_hash_unpack(s.p, s.len, h, NULL, NULL) == SCR_OK &&
+             scr_hash_merge(h, extra) == SCR_OK;
+    scr_str_free(&s);
+    if (ok)
         return h;
     scr_hash_delete(h);
     return NULL;
