@@ -65,8 +65,7 @@ static int start_run(struct scr_runlog *l, const struct scr_event *e,
     return set_text(&l->exit, NULL, err);
 }
 
-static int end_run(struct scr_runlog *l, const struct scr_event *e,
-                   struct scr_err *err)
+static int end_run(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
 {
     if (e->note != NULL && strcmp(e->note, "halt") != 0)
         return set_text(&l->exit, e->note, err);
@@ -143,8 +142,7 @@ static int is_of_run(const struct scr_event *e)
            !(is(e, "RUN_END") && e->note != NULL);
 }
 
-int scr_runlog_add(struct scr_runlog *l, const struct scr_event *e,
-                    struct scr_err *err)
+int scr_runlog_add(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
 {
     l->events++;
     if (is_of_run(e) && e->at > l->seen)
@@ -161,7 +159,7 @@ static int add(void *arg, const struct scr_event *e, struct scr_err *err)
 }
 
 int scr_runlog_read(const struct scr_env *env, const struct scr_prefix *p,
-                     struct scr_runlog *l, struct scr_err *err)
+                    struct scr_runlog *l, struct scr_err *err)
 {
     struct scr_eventlog_reader r = { .event = add, .arg = l };
     int rc = scr_eventlog_walk(env, p, &r, err);

@@ -37,7 +37,7 @@ struct scr_runlog {
     int encoded;            /* newest dataset with redundancy, 0: none */
     enum scr_scheme scheme; /* of that dataset */
 };
-#define SCR_RUNLOG_INIT                                                               \
+#define SCR_RUNLOG_INIT                                                                \
     {                                                                                  \
         .events = 0                                                                    \
     }
@@ -45,11 +45,11 @@ struct scr_runlog {
 /* Events in the order of the log; those of a kind that says nothing here are passed
  * over. SCR_OK or SCR_E_NOMEM. */
 int scr_runlog_add(struct scr_runlog *l, const struct scr_event *e,
-                    struct scr_err *err);
+                   struct scr_err *err);
 /* All of the log; a missing log has no events. l is empty before. After an error it has
  * the events before it. */
 int scr_runlog_read(const struct scr_env *env, const struct scr_prefix *p,
-                     struct scr_runlog *l, struct scr_err *err);
+                    struct scr_runlog *l, struct scr_err *err);
 void scr_runlog_fini(struct scr_runlog *l);
 
 /* Losses of nodes that redundancy of this scheme survives with the configuration of the

@@ -15,8 +15,8 @@
 #include "base/strv.h"
 #include "cfg/cfg.h"
 #include "ops/flush_progress.h"
-#include "ops/runlog.h"
 #include "ops/incache.h"
+#include "ops/runlog.h"
 
 enum scr_status_state {
     SCR_STATUS_NONE,     /* no run was made */
