@@ -73,6 +73,8 @@ traced 0 scr_log_transfer --type FLUSH
 traced 0 scr_ckpt_interval
 traced 0 scr_plan -N 4 -n 8 -b 1g
 traced 0 scr_report
+echo "SwitchName=leaf Nodes=n[1-4]" >topology.conf
+traced 0 scr_groups --file topology.conf
 for loop in scr_mpirun scr_srun; do
     rm -f again
     [ "$loop" = scr_mpirun ] || export SCR_RESOURCE_MANAGER=NONE

@@ -74,6 +74,7 @@ has 0 '"COUNT": "3"'
 rm .scr/app.conf
 
 # --- --list ---
+unset SCR_QUIET # of the tests
 run scr_param --list
 has 0 "SCR_FLUSH=7                               # $here/.scrconf:1"
 has 0 "# SCR_CURRENT is not set"

@@ -108,7 +108,7 @@ static void durations_have_two_digits(void **state)
         double seconds;
         const char *text;
     } rows[] = {
-        { 0.25, "0.2 s" },      { 12, "12 s" },        { 119, "119 s" },
+        { 0.25, "0.25 s" },     { 12, "12 s" },        { 119, "119 s" },
         { 780, "13 min" },      { 32400, "9.0 h" },    { 20 * 86400.0, "20 d" },
         { 157680000, "5.0 y" }, { INFINITY, "inf y" },
     };
