@@ -2,11 +2,9 @@
 /* Flushes the application does not wait for: complete when copied, by the last process;
  * resumed when cut short; held up, failing, cancelled, limited. */
 /* ranks: 4 */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
 
 #include "base/units.h"
+#include "helper_async.h"
 #include "helper_fault.h"
 #include "helper_job.h"
 #include "helper_pfs.h"
@@ -14,55 +12,14 @@
 #include "helper_shared.h"
 #include "par/pfs/flush_async.h"
 #include "store/arrival.h"
-
-static const char *const nodes = "n[1-4]";
-
-#define ASYNC "SCR_FLUSH_ASYNC=1", "SCR_FLUSH=1"
-
-/* The real prefix: what other processes than the job see. */
-static int complete_on_prefix(const struct job *job, int id)
-{
-    struct scr_env env = { .sys = &scr_sys_posix };
-    struct scr_prefix p = { 0 };
-    struct scr_index_entry e;
-    struct scr_index index = SCR_INDEX_INIT;
-    int complete = -1;
-    if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK &&
-        scr_prefix_index_read(&env, &p, &index, NULL) == SCR_OK &&
-        scr_index_get(&index, id, &e, NULL) == SCR_OK)
-        complete = e.complete;
-    scr_prefix_fini(&p);
-    scr_index_fini(&index);
-    return complete;
-}
-
-/* Collective; the same on all ranks. */
-static int entry(const struct job *job, int id)
-{
-    int complete = -1;
-    mpi_test_barrier(job->comm);
-    if (job->rank == 0)
-        complete = complete_on_prefix(job, id);
-    MPI_Bcast(&complete, 1, MPI_INT, 0, job->comm);
-    return complete;
-}
+#include <fcntl.h>
+#include <sys/mman.h>
 
 static int is_current(struct job *job, int id)
 {
     int current = 0;
     (void)job_entry(job, id, &current, NULL);
     return current;
-}
-
-/* Waits, without a call to SCR, until the index says that id is complete. */
-static int becomes_complete(const struct job *job, int id)
-{
-    for (int ms = 0; ms < MPI_TEST_PATIENCE_MS; ms += 10) {
-        if (entry(job, id) == 1)
-            return 1;
-        usleep(10000);
-    }
-    return 0;
 }
 
 /* Waits until every rank has begun n copies. */
@@ -80,27 +37,10 @@ static int sum_opened(const struct job *job)
     return all;
 }
 
-static void begin(struct mpi_test *t, struct job *job)
-{
-    job_new(t, job, 4);
-    pfs_reset();
-    job->sys = &pfs_sys;
-}
-
-/* Kills the job, with everything that still runs released at the same time. */
-static void kill_job(struct job *job, struct scr_ctx *ctx)
-{
-    mpi_test_barrier(job->comm);
-    pfs_die();
-    scr_ctx_free(ctx);
-    pfs_reset();
-    mpi_test_barrier(job->comm);
-}
-
 MPI_CASE(complete_output_returns_and_the_dataset_is_indexed_without_a_call)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.hold = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
     job_checkpoint(&job, ctx, "one", 1);
@@ -119,7 +59,7 @@ MPI_CASE(later_calls_note_the_end_and_output_leaves_the_cache)
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
     int flag = 0;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.hold = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH_ASYNC=1", NULL);
     CHECK_RC(job_write(&job, ctx, "out", 1, 2, &err), SCR_OK, &err);
@@ -140,7 +80,7 @@ MPI_CASE(later_calls_note_the_end_and_output_leaves_the_cache)
 MPI_CASE(finalize_waits)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.hold = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_FLUSH_TYPE=PTHREAD", NULL);
     job_checkpoint(&job, ctx, "one", 1);
@@ -158,7 +98,7 @@ MPI_CASE(a_run_that_goes_back_stays_there_when_the_newer_one_lands)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
+    async_begin(t, &job);
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
     job_checkpoint(&job, ctx, "one", 1);
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
@@ -178,7 +118,7 @@ MPI_CASE(a_run_that_goes_back_stays_there_when_the_newer_one_lands)
 MPI_CASE(several_flushes_complete_in_order)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.hold = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=4", NULL);
     job_checkpoint(&job, ctx, "one", 1);
@@ -201,7 +141,7 @@ MPI_CASE(several_flushes_complete_in_order)
 MPI_CASE(of_two_datasets_of_one_name_the_newer_one_is_complete)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.slow_us = 20000;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=4", NULL);
     job_checkpoint(&job, ctx, "same", 1);
@@ -217,7 +157,7 @@ MPI_CASE(of_two_datasets_of_one_name_the_newer_one_is_complete)
 MPI_CASE(a_flush_cut_short_continues_where_it_was)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.hold = 1;
     pfs_control.pass = 1; /* one file of each rank's three lands */
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
@@ -237,7 +177,7 @@ MPI_CASE(a_flush_cut_short_continues_where_it_was)
 MPI_CASE(a_flush_cut_short_is_finished_by_a_run_that_waits)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.hold = 1;
     pfs_control.pass = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
@@ -256,7 +196,7 @@ MPI_CASE(a_flush_cut_short_is_finished_by_a_run_that_waits)
 MPI_CASE(a_dataset_copied_whole_is_entered_by_the_next_start)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.hold = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
     job_checkpoint(&job, ctx, "one", 1);
@@ -293,7 +233,7 @@ MPI_CASE(what_another_process_completes_is_not_copied_again)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
+    async_begin(t, &job);
     job.out = fopen("/dev/null", "w");
     pfs_control.hold = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
@@ -335,7 +275,7 @@ MPI_CASE(threads_release_a_cancelled_flush_and_it_is_tried_again)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
+    async_begin(t, &job);
     job.out = fopen("/dev/null", "w");
     pfs_control.hold = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
@@ -361,7 +301,7 @@ MPI_CASE(a_flush_cancelled_after_it_arrived_is_tried_again)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
+    async_begin(t, &job);
     job.out = fopen("/dev/null", "w");
     pfs_control.fail_path = "summary.scr";
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
@@ -389,7 +329,7 @@ MPI_CASE(one_rank_that_fails_is_enough)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
+    async_begin(t, &job);
     job.out = fopen("/dev/null", "w");
     pfs_control.write_error = job.rank == 2 ? EIO : 0;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
@@ -417,7 +357,7 @@ static int fail_call(struct mpi_test *t, int victim, long n)
     struct scr_err err = SCR_ERR_INIT;
     char name[SCR_MAX_NAME] = "";
     int have = 0;
-    begin(t, &job);
+    async_begin(t, &job);
     job.out = fopen("/dev/null", "w");
     job.sys = &test_fault_sys;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
@@ -475,7 +415,7 @@ MPI_CASE(the_job_dies_at_calls)
 MPI_CASE(eviction_waits_for_the_flush)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.slow_us = 100000;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=1", NULL);
     job_checkpoint(&job, ctx, "one", 1);
@@ -491,7 +431,7 @@ MPI_CASE(deletion_cancels_the_flush)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.slow_us = 50000;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
     job_checkpoint(&job, ctx, "one", 1);
@@ -526,7 +466,7 @@ static double seconds_of_flush(struct mpi_test *t, const char *setting, int slow
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
+    async_begin(t, &job);
     job.size_of = big;
     pfs_control.slow_us = slow_us;
     struct scr_ctx *ctx =
@@ -572,7 +512,7 @@ static atomic_int *shared_counters(const struct job *job)
 MPI_CASE(no_more_processes_than_allowed_copy_at_once)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     pfs_control.together = shared_counters(&job);
     pfs_control.meet = 2;
     pfs_control.slow_us = 20000;
@@ -590,7 +530,7 @@ MPI_CASE(no_more_processes_than_allowed_copy_at_once)
 MPI_CASE(threads_flush_also_while_the_application_waits)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     struct scr_ctx *ctx =
         job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_TYPE=PTHREAD", NULL);
     job_checkpoint(&job, ctx, "one", 1);
@@ -603,287 +543,11 @@ MPI_CASE(threads_flush_also_while_the_application_waits)
 MPI_CASE(a_program_that_asks_for_sync_waits)
 {
     struct job job;
-    begin(t, &job);
+    async_begin(t, &job);
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_FLUSH_TYPE=SYNC", NULL);
     job_checkpoint(&job, ctx, "one", 1);
     CHECK_INT(entry(&job, 1), 1);
     job_kill(&job, ctx);
-    job_free(&job);
-}
-
-/* --- datasets whose files have the same paths --- */
-
-static void same_path(const struct job *job, int file, char *path, size_t n)
-{
-    snprintf(path, n, "%s/same.%d.%d", job->prefix, job->rank, file);
-}
-
-static int write_same(struct job *job, struct scr_ctx *ctx, const char *text)
-{
-    int ok = 1;
-    for (int i = 0; i < 2; i++) {
-        struct scr_err err = SCR_ERR_INIT;
-        char name[900], path[SCR_MAX_NAME];
-        same_path(job, i, name, sizeof name);
-        FILE *f = scr_route(ctx, name, path, &err) == SCR_OK ? fopen(path, "w") : NULL;
-        ok = ok && f != NULL && fputs(text, f) >= 0;
-        ok = (f == NULL || fclose(f) == 0) && ok;
-    }
-    return ok;
-}
-
-static void checkpoint_same(struct job *job, struct scr_ctx *ctx, const char *name,
-                            const char *text)
-{
-    struct mpi_test *t = job->t;
-    struct scr_err err = SCR_ERR_INIT;
-    CHECK_RC(scr_start_output_all(ctx, name, SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK(write_same(job, ctx, text));
-    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-}
-
-/* 1 if file number `file` of this rank has that text on the prefix. */
-static int same_is(const struct job *job, int file, const char *text)
-{
-    char path[900], got[64] = "";
-    same_path(job, file, path, sizeof path);
-    FILE *f = fopen(path, "r");
-    size_t n = f != NULL ? fread(got, 1, sizeof got - 1, f) : 0;
-    if (f != NULL)
-        fclose(f);
-    return n > 0 && strcmp(got, text) == 0;
-}
-
-#define EVERY_OTHER_BYPASSES                                                           \
-    "SCR_COPY_TYPE=FILE", "CKPT=0 INTERVAL=1 TYPE=XOR", "CKPT=1 INTERVAL=2 BYPASS=1"
-
-MPI_CASE(what_bypasses_the_cache_is_written_when_no_flush_is_under_way)
-{
-    struct job job;
-    begin(t, &job);
-    pfs_control.slow_us = 300000;
-    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, EVERY_OTHER_BYPASSES, NULL);
-    checkpoint_same(&job, ctx, "one", "first");
-    checkpoint_same(&job, ctx, "two", "the second");
-    job_end(&job, ctx);
-    CHECK(same_is(&job, 0, "the second"));
-    CHECK(same_is(&job, 1, "the second"));
-    CHECK_INT(entry(&job, 2), 1);
-    job_free(&job);
-}
-
-MPI_CASE(output_that_leaves_the_cache_leaves_nothing_for_what_bypasses_it)
-{
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
-    pfs_control.slow_us = 100000;
-    struct scr_ctx *ctx =
-        job_start(&job, nodes, "SCR_FLUSH_ASYNC=1", EVERY_OTHER_BYPASSES, NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    CHECK_RC(job_write(&job, ctx, "out", 2, SCR_IS_OUTPUT, &err), SCR_OK, &err);
-    job_checkpoint(&job, ctx, "three", 3);
-    CHECK_INT(entry(&job, 3), 1);
-    CHECK_INT(job_count(&job, job.cache, "scr.dataset.2"), 0);
-    CHECK_INT(job_count(&job, job.cache, "scr.dataset.3"), 0);
-    job_end(&job, ctx);
-    job_free(&job);
-}
-
-MPI_CASE(nothing_leaves_the_cache_in_an_output_phase)
-{
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    int flag = 0;
-    begin(t, &job);
-    pfs_control.slow_us = 50000;
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH_ASYNC=1", NULL);
-    CHECK_RC(job_write(&job, ctx, "out", 1, SCR_IS_OUTPUT, &err), SCR_OK, &err);
-    CHECK_RC(scr_start_output_all(ctx, "two", SCR_IS_CKPT, &err), SCR_OK, &err);
-    int was_ready = scr_cache_is_ready(ctx, 1); /* else it was quick */
-    CHECK(becomes_complete(&job, 1));
-    usleep(200000); /* its threads end */
-    CHECK_RC(scr_should_exit_all(ctx, &flag, &err), SCR_OK, &err);
-    CHECK_INT(scr_cache_is_ready(ctx, 1), was_ready);
-    CHECK(write_same(&job, ctx, "two"));
-    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-    job_end(&job, ctx);
-    job_free(&job);
-}
-
-MPI_CASE(deletion_spares_what_a_flush_under_way_has_brought)
-{
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
-    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
-    checkpoint_same(&job, ctx, "one", "first");
-    CHECK_RC(scr_async_wait_all(ctx, 1, &err), SCR_OK, &err);
-    pfs_control.opened = 0;
-    pfs_control.pass = 1; /* one file of each rank's two lands */
-    pfs_control.hold = 1;
-    checkpoint_same(&job, ctx, "two", "the second");
-    job_wait_landed(&job, 2, 4);
-    CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
-    pfs_control.hold = 0;
-    CHECK_RC(scr_async_wait_all(ctx, 2, &err), SCR_OK, &err);
-    CHECK(same_is(&job, 0, "the second"));
-    CHECK(same_is(&job, 1, "the second"));
-    CHECK_INT(entry(&job, 1), -1);
-    CHECK_INT(entry(&job, 2), 1);
-    job_end(&job, ctx);
-    job_free(&job);
-}
-
-MPI_CASE(a_dataset_dropped_while_it_is_flushed_stays_dropped)
-{
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
-    pfs_control.slow_us = 100000;
-    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=3", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    CHECK_RC(scr_drop_all(ctx, "one", &err), SCR_OK, &err);
-    CHECK_INT(entry(&job, 1), -1);
-    pfs_control.slow_us = 0;
-    job_checkpoint(&job, ctx, "two", 2);
-    job_end(&job, ctx);
-    CHECK_INT(entry(&job, 1), -1);
-    CHECK_INT(entry(&job, 2), 1);
-    job_free(&job);
-}
-
-/* Rank 0 is through with a dataset while rank 1 is not; the next one has its files. */
-MPI_CASE(a_flush_waits_for_one_of_the_same_paths)
-{
-    static const char *const second[] = { "one", "two" };
-    for (int i = 0; i < 2; i++) {
-        struct job job;
-        struct scr_err err = SCR_ERR_INIT;
-        begin(t, &job);
-        pfs_control.slow_us = job.rank == 1 ? 200000 : 0;
-        struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=3", NULL);
-        checkpoint_same(&job, ctx, "one", "first");
-        checkpoint_same(&job, ctx, second[i], "the second");
-        CHECK(!scr_async_has(ctx, 1));
-        CHECK_RC(scr_async_wait_all(ctx, 2, &err), SCR_OK, &err);
-        CHECK(same_is(&job, 0, "the second"));
-        CHECK_INT(entry(&job, 2), 1);
-        CHECK_INT(entry(&job, 1), -1);
-        job_end(&job, ctx);
-        job_free(&job);
-    }
-}
-
-MPI_CASE(what_failed_is_not_brought_over_what_bypassed_the_cache)
-{
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
-    job.out = fopen("/dev/null", "w");
-    pfs_control.write_error = ENOSPC;
-    struct scr_ctx *ctx =
-        job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=4", EVERY_OTHER_BYPASSES, NULL);
-    checkpoint_same(&job, ctx, "one", "first");
-    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
-    CHECK_RC(scr_start_output_all(ctx, "two", SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK(write_same(&job, ctx, "the second"));
-    pfs_control.write_error = 0; /* what is tried again succeeds */
-    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
-    job_checkpoint(&job, ctx, "three", 3);
-    job_checkpoint(&job, ctx, "four", 4);
-    job_end(&job, ctx);
-    CHECK_INT(entry(&job, 2), 1);
-    CHECK_INT(entry(&job, 4), 1);
-    CHECK(same_is(&job, 0, "the second"));
-    CHECK(same_is(&job, 1, "the second"));
-    fclose(job.out);
-    job_free(&job);
-}
-
-/* --- one that failed and left the cache --- */
-
-/* Of two checkpoints one is flushed: the second, which fails and makes room for the
- * third. In whose place that is flushed. */
-static void make_up(struct mpi_test *t, int constant)
-{
-    static const char *const changing[] = { "", "one", "two", "three", "four", "five" };
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    begin(t, &job);
-    job.out = tmpfile();
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH_ASYNC=1", "SCR_FLUSH=2",
-                                    "SCR_CACHE_SIZE=1", NULL);
-    for (int i = 1; i <= 5; i++) {
-        pfs_control.write_error = i == 2 ? EIO : 0;
-        job_checkpoint(&job, ctx, constant ? "same" : changing[i], constant ? 1 : i);
-        CHECK((scr_async_wait_all(ctx, 0, &err) == SCR_OK) == (i != 2));
-        scr_err_clear(&err);
-        CHECK((entry(&job, i) == 1) == (i == 3 || i == 4)); /* made up for once */
-    }
-    CHECK_INT(job_said(&job, "tried again, or the next checkpoint in its place"), 1);
-    kill_job(&job, ctx);
-    fclose(job.out);
-    job.out = NULL;
-    job_check_prefix(&job, nodes, constant ? "same" : "four", constant ? 1 : 4);
-    job_free(&job);
-}
-
-MPI_CASE(a_flush_that_failed_and_left_is_made_up_for_by_the_next)
-{
-    make_up(t, 0);
-}
-
-MPI_CASE(one_of_a_constant_name_is_made_up_for_too)
-{
-    make_up(t, 1);
-}
-
-/* --- CRCs --- */
-
-/* Files of dataset id that have a CRC in the list of files; on rank 0. */
-static int count_crcs(const struct job *job, int id)
-{
-    struct scr_env env = { .sys = &scr_sys_posix };
-    struct scr_prefix p = { 0 };
-    struct scr_rank2file list = { 0 };
-    int n = 0;
-    if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK)
-        scr_prefix_rank2file_read(&env, &p, id, &list, NULL);
-    for (size_t i = 0; i < list.n; i++)
-        for (SCR_EACH(struct scr_listed, f, &list.of[i]->files))
-            n += f->has_crc;
-    scr_prefix_fini(&p);
-    scr_rank2file_fini(&list);
-    return n;
-}
-
-MPI_CASE(missing_crcs_are_recorded_by_the_flush)
-{
-    struct job job;
-    begin(t, &job);
-    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CRC_ON_COPY=0", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_end(&job, ctx);
-    if (job.rank == 0)
-        CHECK_INT(count_crcs(&job, 1), 4 * JOB_FILES);
-    job_check_prefix(&job, nodes, "one", 1);
-    job_free(&job);
-    /* Also of what had landed when another flush takes over. */
-    begin(t, &job);
-    pfs_control.hold = 1;
-    pfs_control.pass = 1;
-    ctx =
-        job_start(&job, nodes, ASYNC, "SCR_CRC_ON_COPY=0", "SCR_CRC_ON_FLUSH=0", NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    job_wait_landed(&job, 1, 4);
-    kill_job(&job, ctx);
-    ctx = job_start(&job, nodes, "SCR_CRC_ON_COPY=0", NULL);
-    CHECK_INT(entry(&job, 1), 1);
-    if (job.rank == 0)
-        CHECK_INT(count_crcs(&job, 1), 4 * JOB_FILES);
-    job_end(&job, ctx);
-    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -911,15 +575,5 @@ int main(int argc, char **argv)
             RUN(bandwidth_is_limited), RUN(the_share_of_time_is_limited),
             RUN(no_more_processes_than_allowed_copy_at_once),
             RUN(threads_flush_also_while_the_application_waits),
-            RUN(a_program_that_asks_for_sync_waits),
-            RUN(what_bypasses_the_cache_is_written_when_no_flush_is_under_way),
-            RUN(output_that_leaves_the_cache_leaves_nothing_for_what_bypasses_it),
-            RUN(nothing_leaves_the_cache_in_an_output_phase),
-            RUN(deletion_spares_what_a_flush_under_way_has_brought),
-            RUN(a_dataset_dropped_while_it_is_flushed_stays_dropped),
-            RUN(a_flush_waits_for_one_of_the_same_paths),
-            RUN(what_failed_is_not_brought_over_what_bypassed_the_cache),
-            RUN(a_flush_that_failed_and_left_is_made_up_for_by_the_next),
-            RUN(one_of_a_constant_name_is_made_up_for_too),
-            RUN(missing_crcs_are_recorded_by_the_flush)));
+            RUN(a_program_that_asks_for_sync_waits)));
 }

@@ -1,78 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Filemap: which rank wrote which files in which dataset, by the example of the manual.
  */
+
+#include "base/hashfile.h"
+#include "fmt/filemap.h"
+#include "helper_fault.h"
+#include "helper_filemap.h"
 #include "helper_golden.h"
 #include "helper_maps.h"
 #include "helper_order.h"
 #include "helper_steps.h"
 #include "helper_tmp.h"
-
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "base/hashfile.h"
-#include "base/ids.h"
-#include "fmt/filemap.h"
-#include "helper_fault.h"
-
-static const char *tag_of(const scr_filemap *map, int dset, int rank, const char *tag)
-{
-    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
-    return e != NULL ? scr_hash_get_val(e->tags, tag) : NULL;
-}
-
-/* What was packed can be unpacked, and is the same; entries ascend. */
-static void assert_sound(const scr_filemap *map)
-{
-    struct scr_str s = test_packed(map);
-    scr_filemap *again = scr_filemap_new();
-    assert_true(scr_filemap_ok(map));
-    assert_int_equal(scr_filemap_unpack(s.p, s.len, again, NULL), SCR_OK);
-    assert_true(test_maps_same(map, again));
-    for (size_t i = 1; i < map->n; i++) {
-        const struct scr_entry *a = map->entry[i - 1], *b = map->entry[i];
-        assert_true(a->dset < b->dset || (a->dset == b->dset && a->rank < b->rank));
-    }
-    scr_filemap_delete(again);
-    scr_str_free(&s);
-}
-
-/* Ranks 20 and 28, datasets 10 and 11 (developer's manual, section 4.2). */
-static scr_filemap *example(void)
-{
-    scr_filemap *map = scr_filemap_new();
-    scr_filemap_add_file(map, 10, 20, "/c/foo_20.ckpt.10");
-    scr_filemap_add_file(map, 10, 20, "/c/foo_20.ckpt.10.xor");
-    scr_filemap_set_expected_files(map, 10, 20, 2);
-    scr_filemap_add_file(map, 11, 20, "/c/foo_20.ckpt.11");
-    scr_filemap_set_expected_files(map, 11, 20, 1);
-    scr_filemap_add_file(map, 11, 28, "/c/foo_28.ckpt.11");
-    scr_filemap_set_tag(map, 11, 28, "PARTNER", "atlas56");
-    assert_sound(map);
-    return map;
-}
-
-static void assert_list(int rc, int n, int *list, int first, int second)
-{
-    assert_int_equal(rc, SCR_OK);
-    assert_int_equal(n, (first >= 0) + (second >= 0));
-    if (first >= 0)
-        assert_int_equal(list[0], first);
-    if (second >= 0)
-        assert_int_equal(list[1], second);
-    free(list);
-}
-
-/* Datasets, or ranks; -1: none. */
-static void assert_datasets(const scr_filemap *map, int first, int second)
-{
-    int n = 0, *list = NULL;
-    int rc = scr_filemap_list_datasets(map, &n, &list);
-    assert_list(rc, n, list, first, second);
-}
 
 static void assert_ranks(const scr_filemap *map, int first, int second)
 {
@@ -93,23 +34,12 @@ static void assert_ranks_of(const scr_filemap *map, int dset, int first, int sec
     assert_false(scr_filemap_next_rank(map, dset, &rank));
 }
 
-/* Ranks of all datasets, without what is aside. */
-static int num_ranks(const scr_filemap *map)
-{
-    struct scr_ids ranks = { 0 };
-    for (size_t i = 0; i < map->n; i++)
-        assert_int_equal(scr_ids_add(&ranks, map->entry[i]->rank, NULL), SCR_OK);
-    int n = (int)ranks.n;
-    scr_ids_fini(&ranks);
-    return n;
-}
-
 /* --- questions --- */
 
 static void questions(void **state)
 {
     (void)state;
-    scr_filemap *map = example();
+    scr_filemap *map = filemap_example();
     assert_datasets(map, 10, 11);
     assert_ranks(map, 20, 28);
     assert_int_equal(num_ranks(map), 2);
@@ -207,7 +137,7 @@ static void iterators(void **state)
 {
     (void)state;
     int n = 0;
-    scr_filemap *map = example();
+    scr_filemap *map = filemap_example();
     for (SCR_ENTRIES(e, map, 11)) {
         assert_true(e->dset == 11 && e->rank == (n == 0 ? 20 : 28));
         assert_int_equal(e->expected, n == 0 ? 1 : -1);
@@ -235,7 +165,7 @@ static void iterators(void **state)
 static void removing(void **state)
 {
     (void)state;
-    scr_filemap *map = example();
+    scr_filemap *map = filemap_example();
     scr_filemap_remove_file(map, 10, 20, "/c/foo_20.ckpt.10.xor");
     assert_int_equal(scr_filemap_num_files(map, 10, 20), 1);
     scr_filemap_remove_file(map, 10, 20, "/c/foo_20.ckpt.10");
@@ -251,7 +181,7 @@ static void removing(void **state)
     assert_sound(map);
     scr_filemap_delete(map);
 
-    map = example();
+    map = filemap_example();
     scr_filemap_remove_dataset(map, 11);
     assert_ranks(map, 20, -1);
     assert_datasets(map, 10, -1);
@@ -260,7 +190,7 @@ static void removing(void **state)
     assert_true(test_map_is_empty(map));
     scr_filemap_delete(map);
 
-    map = example();
+    map = filemap_example();
     scr_filemap_delete(scr_filemap_extract_rank(map, 20));
     assert_datasets(map, 11, -1);
     assert_ranks(map, 28, -1);
@@ -271,7 +201,7 @@ static void removing(void **state)
 static void extracting_and_merging_give_the_whole_again(void **state)
 {
     (void)state;
-    scr_filemap *map = example(), *whole = example();
+    scr_filemap *map = filemap_example(), *whole = filemap_example();
     scr_filemap *r20 = scr_filemap_extract_rank(map, 20);
     assert_ranks(map, 28, -1);
     assert_ranks(r20, 20, -1);
@@ -303,7 +233,7 @@ static int equals(const scr_meta *a, const scr_meta *b)
 static void descriptors_meta_data_and_tags(void **state)
 {
     (void)state;
-    scr_filemap *map = example();
+    scr_filemap *map = filemap_example();
     scr_hash *h = scr_hash_new();
     scr_meta *m = scr_meta_new();
     scr_hash_set_val(h, "ID", "11");
@@ -517,7 +447,7 @@ static void descriptors_that_differ_are_ambiguous_after_merging(void **state)
 static void entries_are_copied_alone(void **state)
 {
     (void)state;
-    scr_filemap *map = example(), *one = scr_filemap_new();
+    scr_filemap *map = filemap_example(), *one = scr_filemap_new();
     assert_int_equal(scr_filemap_copy_entry(one, map, 11, 20), SCR_OK);
     assert_datasets(one, 11, -1);
     assert_ranks(one, 20, -1);
@@ -634,798 +564,6 @@ static void files_get_other_names(void **state)
     scr_filemap_delete(map);
 }
 
-/* --- bytes --- */
-
-/* All that there can be: descriptors, tags, meta data, parts aside. */
-static scr_filemap *rich(void)
-{
-    scr_hash *h = scr_hash_new();
-    scr_filemap *map = example(), *old = scr_filemap_new();
-    struct stat st = { .st_mode = 0100600, .st_uid = 1000, .st_gid = 100 };
-    scr_meta *m = scr_meta_new();
-    scr_meta_set(m, "foo", "FULL", 5, (struct scr_meta_of){ 11, 20, 32 }, 1);
-    scr_meta_set_crc32(m, 7);
-    scr_meta_set_text(m, SCR_META_ORIG, "foo");
-    scr_meta_set_stat(m, &st);
-    scr_filemap_set_meta(map, 11, 20, "/c/foo_20.ckpt.11", m);
-    scr_filemap_set_meta(map, 10, 20, "/c/foo_20.ckpt.10", NULL);
-    scr_filemap_set_meta(map, 11, 28, "relative/file", m);
-    scr_filemap_first_file(map, 11, 28)->found = 7;
-    scr_hash_set_val(h, "ID", "11");
-    scr_hash_setf(h, NULL, "GROUP 1 2");
-    scr_filemap_set_dataset(map, 11, 20, h);
-    scr_filemap_set_desc(map, 11, 20, h);
-    scr_filemap_set_dataset(map, 10, 20, NULL);
-    scr_filemap_set_tag(map, 11, 28, "", "of the tag without name");
-    scr_filemap_set_tag(map, 11, 28, "MORE", "");
-    scr_filemap_add_file(old, 11, 20, "/c/old");
-    scr_filemap_add_rank(old, 10, 28);
-    scr_filemap_set_expected_files(old, 10, 28, 0);
-    assert_int_equal(scr_filemap_set_aside(map, 3, old, 11, 20), SCR_OK);
-    assert_int_equal(scr_filemap_set_aside(map, 3, old, 10, 28), SCR_OK);
-    assert_int_equal(scr_filemap_set_aside(map, -4, old, 11, 20), SCR_OK);
-    scr_filemap_delete(old);
-    scr_hash_delete(h);
-    scr_meta_delete(m);
-    assert_sound(map);
-    return map;
-}
-
-/* The layout on disk of scr_filemap(5). */
-static void packed_it_is_the_hash_of_the_manual(void **state)
-{
-    (void)state;
-    scr_hash *want = scr_hash_new(), *e;
-    scr_hash_setf(want, NULL, "DSET 10 RANK 20");
-    scr_hash_setf(want, NULL, "DSET 11 RANK 20");
-    scr_hash_setf(want, NULL, "DSET 11 RANK 28");
-    e = scr_hash_setf(want, NULL, "RANK 20 DSET 10");
-    scr_hash_setf(e, NULL, "FILES 2");
-    scr_hash_setf(e, NULL, "FILE /c/foo_20.ckpt.10");
-    scr_hash_setf(e, NULL, "FILE /c/foo_20.ckpt.10.xor");
-    e = scr_hash_setf(want, NULL, "RANK 20 DSET 11");
-    scr_hash_setf(e, NULL, "FILES 1");
-    scr_hash_setf(e, NULL, "FILE /c/foo_20.ckpt.11");
-    e = scr_hash_setf(want, NULL, "RANK 28 DSET 11");
-    scr_hash_setf(e, NULL, "FILE /c/foo_28.ckpt.11");
-    scr_hash_setf(e, NULL, "PARTNER atlas56");
-    scr_filemap *map = example();
-    scr_hash *tree = test_map_tree(map);
-    assert_true(scr_hash_equal(tree, want));
-    scr_hash_delete(tree);
-
-    scr_hash_set_val_i64(scr_hash_setf(e, NULL, "FILE /c/foo_28.ckpt.11 META"), "SIZE",
-                         5);
-    scr_hash_setf(e, NULL, "DSETDESC CREATED 3");
-    scr_hash_setf(e, NULL, "REDDESC TYPE XOR");
-    scr_hash_setf(want, NULL, "ASIDE 3 DSET 11 RANK 28");
-    scr_hash_set(scr_hash_setf(want, NULL, "ASIDE 3 RANK 28 DSET"), "11",
-                 scr_hash_dup(e));
-    scr_meta *m = scr_meta_new();
-    scr_meta_set_filesize(m, 5);
-    scr_filemap_set_meta(map, 11, 28, "/c/foo_28.ckpt.11", m);
-    scr_filemap_set_dataset(map, 11, 28, scr_hash_get(e, "DSETDESC"));
-    scr_filemap_set_desc(map, 11, 28, scr_hash_get(e, "REDDESC"));
-    assert_int_equal(scr_filemap_set_aside(map, 3, map, 11, 28), SCR_OK);
-    tree = test_map_tree(map);
-    assert_true(scr_hash_equal(tree, want));
-    assert_sound(map);
-    scr_meta_delete(m);
-    scr_hash_delete(tree);
-    scr_hash_delete(want);
-    scr_filemap_delete(map);
-}
-
-/* An older writer put what came first first. */
-static void the_order_on_disk_does_not_matter(void **state)
-{
-    (void)state;
-    scr_filemap *map = rich(), *got = scr_filemap_new();
-    scr_hash *h = test_map_tree(map);
-    test_hash_sort(h, test_bytewise_down);
-    for (int i = 0; i < 2; i++) {
-        scr_hash *outer = scr_hash_get(h, i == 0 ? "DSET" : "RANK");
-        test_hash_sort(outer, test_numbers_down);
-        for (SCR_HASH_EACH(e, outer)) {
-            scr_hash *inner =
-                scr_hash_get(scr_hash_elem_hash(e), i == 0 ? "RANK" : "DSET");
-            test_hash_sort(inner, test_numbers_down);
-            for (SCR_HASH_EACH(f, inner))
-                test_hash_sort(scr_hash_elem_hash(f), test_bytewise_down);
-        }
-    }
-    assert_int_equal(test_take_tree(h, got, NULL), SCR_OK);
-    scr_hash *again = test_map_tree(got);
-    assert_true(scr_hash_equal(again, h));
-    assert_sound(got);
-    scr_hash_delete(h);
-    scr_hash_delete(again);
-    scr_filemap_delete(map);
-    scr_filemap_delete(got);
-}
-
-static void what_is_not_known_is_skipped_or_a_tag(void **state)
-{
-    (void)state;
-    scr_filemap *map = example(), *got = scr_filemap_new();
-    scr_hash *h = test_map_tree(map);
-    scr_hash_setf(h, NULL, "FUTURE a b c");
-    scr_hash_setf(h, NULL, "RANK 20 FUTURE a b");
-    scr_hash_setf(h, NULL, "DSET 11 NAME a b");
-    scr_hash_setf(h, NULL, "DSET 11 RANK 28 FUTURE a");
-    scr_hash_setf(h, NULL, "RANK 20 DSET 11 FILE /c/foo_20.ckpt.11 FUTURE a b");
-    assert_int_equal(test_take_tree(h, got, NULL), SCR_OK);
-    assert_true(test_maps_same(got, map)); /* skipped */
-    scr_filemap_delete(got);
-
-    got = scr_filemap_new();
-    scr_hash_setf(h, NULL, "RANK 20 DSET 11 FUTURE a b"); /* of an entry: a tag */
-    scr_hash_setf(h, NULL, "RANK 20 DSET 11 FUTURE c");
-    scr_hash_setf(h, NULL, "RANK 20 DSET 10 EMPTY");
-    assert_int_equal(test_take_tree(h, got, NULL), SCR_OK);
-    scr_hash *again = test_map_tree(got);
-    assert_true(scr_hash_equal(scr_hash_getf(again, "RANK 20 DSET 11 FUTURE"),
-                               scr_hash_getf(h, "RANK 20 DSET 11 FUTURE")));
-    assert_non_null(scr_hash_getf(again, "RANK 20 DSET 10 EMPTY"));
-    assert_string_equal(tag_of(got, 11, 20, "FUTURE"), "a");
-    assert_sound(got);
-    scr_hash_delete(again);
-    scr_hash_delete(h);
-    scr_filemap_delete(got);
-    scr_filemap_delete(map);
-}
-
-static void ambiguous_meta_data_are_not_recorded(void **state)
-{
-    (void)state;
-    uint64_t size;
-    uint32_t crc;
-    const char *path = "/c/foo_20.ckpt.11";
-    scr_filemap *map = rich(), *got = scr_filemap_new();
-    scr_hash *h = test_map_tree(map);
-    scr_hash *m = scr_hash_get(
-        scr_hash_get(scr_hash_getf(h, "RANK 20 DSET 11 FILE"), path), "META");
-    scr_hash_set_kv(m, "SIZE", "6");
-    scr_hash_set_kv(m, "TYPE", "XOR");
-    scr_hash_set_val(m, "CRC", "7");
-    scr_hash_setf(m, NULL, "FUTURE a b");
-    assert_int_equal(test_take_tree(h, got, NULL), SCR_OK);
-    const scr_meta *meta = scr_filemap_get_meta(got, 11, 20, path);
-    assert_int_equal(scr_meta_get_filesize(meta, &size), SCR_E_NOENT);
-    assert_null(scr_meta_text(meta, SCR_META_TYPE));
-    assert_int_equal(scr_meta_get_crc32(meta, &crc), SCR_E_NOENT);
-    assert_string_equal(scr_meta_text(meta, SCR_META_FILE), "foo");
-    scr_hash *again = test_map_tree(got);
-    (void)scr_hash_unset(m, "SIZE");
-    (void)scr_hash_unset(m, "TYPE");
-    (void)scr_hash_unset(m, "CRC");
-    (void)scr_hash_unset(m, "FUTURE");
-    assert_true(scr_hash_equal(again, h)); /* all the rest is as it was */
-    scr_hash_delete(again);
-    scr_hash_delete(h);
-    scr_filemap_delete(got);
-    scr_filemap_delete(map);
-}
-
-/* --- damage --- */
-
-/* The example with one thing added, or set to a value, or taken away. */
-static const struct damage {
-    const char *add, *drop, *from; /* drop: a key of the hash that from is */
-    const char *value;             /* in place of what add has */
-} damages[] = {
-    /* index and entries */
-    { .add = "RANK 30 DSET 11" },
-    { .add = "RANK 20 DSET 12" },
-    { .add = "DSET 11 RANK 30" },
-    { .add = "DSET 12 RANK 20" },
-    { .add = "DSET 12" },
-    { .add = "RANK 30" },
-    { .add = "DSET 12 RANK" },
-    { .add = "RANK 30 DSET" },
-    { .add = "DSET 12 NAME a" },
-    { .drop = "DSET", .from = "" },
-    { .drop = "RANK", .from = "" },
-    { .drop = "10", .from = "DSET" },
-    { .drop = "20", .from = "DSET 11 RANK" },
-    { .drop = "28", .from = "DSET 11 RANK" },
-    { .drop = "RANK", .from = "DSET 10" },
-    { .drop = "28", .from = "RANK" },
-    { .drop = "11", .from = "RANK 20 DSET" },
-    { .drop = "DSET", .from = "RANK 28" },
-    /* the same of what is aside */
-    { .add = "ASIDE 3 RANK 30 DSET 11" },
-    { .add = "ASIDE 3 DSET 12 RANK 20" },
-    { .add = "ASIDE 9 DSET 12 RANK 20" },
-    { .drop = "DSET", .from = "ASIDE 3" },
-    { .drop = "RANK", .from = "ASIDE 3" },
-    { .drop = "20", .from = "ASIDE 3 RANK" },
-    /* numbers */
-    { .add = "ASIDE never" },
-    { .add = "ASIDE 99999999999999999999" },
-    { .add = "RANK two DSET 11" },
-    { .add = "RANK -2 DSET 11" },
-    { .add = "RANK +20 DSET 11" },
-    { .add = "RANK 020 DSET 11" },
-    { .add = "RANK 20x DSET 11" },
-    { .add = "RANK 99999999999 DSET 11" },
-    { .add = "RANK 20 DSET x" },
-    { .add = "DSET 011 RANK 20" },
-    { .add = "DSET 11 RANK -1" },
-    { .add = "DSET 11 RANK 00" },
-    { .add = "RANK 20 DSET 10 FILES", .value = "-1" },
-    { .add = "RANK 20 DSET 10 FILES", .value = "two" },
-    { .add = "RANK 20 DSET 10 FILES", .value = "99999999999" },
-    { .add = "RANK 20 DSET 10 FILES", .value = "" },
-    { .add = "RANK 20 DSET 10 FILES 3" }, /* and 2 */
-    { .drop = "2", .from = "RANK 20 DSET 10 FILES" },
-    { .add = "RANK 28 DSET 11 FILE /c/foo_28.ckpt.11 FOUND", .value = "many" },
-    { .add = "RANK 28 DSET 11 FILE /c/foo_28.ckpt.11 FOUND", .value = "-1" },
-    { .add = "RANK 28 DSET 11 FILE /c/foo_28.ckpt.11 FOUND" },
-    /* names of files */
-    { .add = "RANK 20 DSET 11 FILE /" },
-    { .add = "RANK 20 DSET 11 FILE /.." },
-    { .add = "RANK 20 DSET 11 FILE .." },
-    { .add = "RANK 20 DSET 11 FILE ../a" },
-    { .add = "RANK 20 DSET 11 FILE /c/../a" },
-    { .add = "RANK 20 DSET 11 FILE a/../../b" },
-    { .add = "RANK 20 DSET 11 FILE /c/.." },
-    { .add = "RANK 20 DSET 11 FILE", .value = "" },
-    { .add = "ASIDE 3 RANK 20 DSET 11 FILE ../a" },
-};
-
-static void damage(scr_hash *h, const struct damage *d)
-{
-    if (d->drop != NULL)
-        assert_int_equal(
-            scr_hash_unset(*d->from ? scr_hash_getf(h, d->from) : h, d->drop), 1);
-    scr_hash *at = d->add != NULL ? scr_hash_setf(h, NULL, d->add) : NULL;
-    assert_true(d->add == NULL || at != NULL);
-    if (d->value != NULL) {
-        scr_hash_unset_all(at);
-        scr_hash_set(at, d->value, NULL);
-    }
-}
-
-/* Nothing of it is merged, and the message says what is wrong, and where. */
-static void a_damaged_map_is_refused(void **state)
-{
-    (void)state;
-    const char *path = test_path("bad.scrinfo");
-    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
-        const struct damage *d = &damages[i];
-        struct scr_err err = SCR_ERR_INIT;
-        scr_filemap *map = example(), *got = scr_filemap_new(), *full = rich(),
-                    *before = rich();
-        assert_int_equal(scr_filemap_set_aside(map, 3, map, 11, 20), SCR_OK);
-        scr_hash *h = test_map_tree(map);
-        damage(h, d);
-        if (test_take_tree(h, got, &err) != SCR_E_CORRUPT)
-            fail_msg("%s%s: taken", d->add ? d->add : d->from, d->drop ? d->drop : "");
-        assert_true(err.code == SCR_E_CORRUPT && strstr(err.text, "filemap") != NULL);
-        if (d->add != NULL && strstr(d->add, "FILE ") != NULL && d->value == NULL &&
-            strstr(d->add, "FOUND") == NULL)
-            assert_non_null(strstr(err.text, "bad file name"));
-        assert_true(test_map_is_empty(got) && scr_filemap_ok(got));
-        assert_int_equal(test_take_tree(h, full, NULL), SCR_E_CORRUPT);
-        assert_true(test_maps_same(full, before));
-        scr_err_clear(&err);
-        assert_int_equal(
-            scr_hash_file_write(&scr_sys_posix, path, h, SCR_VOLATILE, NULL), SCR_OK);
-        assert_int_equal(scr_filemap_read(&scr_sys_posix, path, got, &err),
-                         SCR_E_CORRUPT);
-        assert_non_null(strstr(err.text, path));
-        assert_true(test_map_is_empty(got));
-        scr_hash_delete(h);
-        scr_filemap_delete(map);
-        scr_filemap_delete(got);
-        scr_filemap_delete(full);
-        scr_filemap_delete(before);
-    }
-}
-
-static void names_that_are_none_of_these_are_taken(void **state)
-{
-    (void)state;
-    static const char *const names[] = { "a",      "/a",    "a/b",   "...",    "/c/..a",
-                                         "/c/a..", "//c/a", "/c/ a", "/c/a\nb" };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        scr_filemap *map = scr_filemap_new(), *got = scr_filemap_new();
-        scr_filemap_add_file(map, 1, 0, names[i]);
-        struct scr_str s = test_packed(map);
-        if (scr_filemap_unpack(s.p, s.len, got, NULL) != SCR_OK)
-            fail_msg("\"%s\" is refused", names[i]);
-        assert_true(test_maps_same(map, got));
-        scr_str_free(&s);
-        scr_filemap_delete(map);
-        scr_filemap_delete(got);
-    }
-}
-
-static int take(const void *bytes, size_t n, scr_filemap *map)
-{
-    unsigned char *exact = malloc(n > 0 ? n : 1);
-    memcpy(exact, bytes, n);
-    int rc = scr_filemap_unpack(exact, n, map, NULL);
-    free(exact);
-    return rc;
-}
-
-static void every_truncation_is_refused(void **state)
-{
-    (void)state;
-    scr_filemap *map = rich(), *got = scr_filemap_new();
-    struct scr_str s = test_packed(map);
-    for (size_t n = 0; n < s.len; n++) {
-        assert_int_equal(take(s.p, n, got), SCR_E_CORRUPT);
-        assert_true(got->n == 0 && got->aside == NULL);
-    }
-    scr_str_append_n(&s, "", 1); /* and one byte more */
-    assert_int_equal(take(s.p, s.len, got), SCR_E_CORRUPT);
-    assert_int_equal(take(s.p, s.len - 1, got), SCR_OK);
-    assert_true(test_maps_same(got, map));
-    scr_str_free(&s);
-    scr_filemap_delete(map);
-    scr_filemap_delete(got);
-}
-
-/* Whatever the bytes, what is taken is a sound map. */
-static void every_changed_byte_is_survived(void **state)
-{
-    (void)state;
-    static const unsigned char telling[] = { 0,   1,   2,   3,   0x7f, 0x80, 0xff,
-                                             '0', '1', '2', '-', '.',  '/' };
-    scr_filemap *map = rich();
-    struct scr_str s = test_packed(map);
-    for (size_t at = 0; at < s.len; at++) {
-        char was = s.p[at];
-        for (size_t i = 0; i < sizeof telling; i++) {
-            scr_filemap *got = scr_filemap_new();
-            s.p[at] = (char)telling[i];
-            if (take(s.p, s.len, got) == SCR_OK)
-                assert_sound(got);
-            else
-                assert_true(got->n == 0 && got->aside == NULL);
-            scr_filemap_delete(got);
-        }
-        s.p[at] = was;
-    }
-    scr_str_free(&s);
-    scr_filemap_delete(map);
-}
-
-/* Packs a tree in which one element is there twice: whole both times, or once with the
- * first of its elements and once with the others. */
-struct twice {
-    size_t which;    /* of all, a level before those below it */
-    size_t counted;  /* so far */
-    int split, done; /* done: which was one of them … */
-    int is_value;    /* … and the value of a field of meta data */
-};
-
-/* Of two copies one keeps the first of the elements, the other what is behind it; where
- * there is one only, that is divided. */
-static void divide(scr_hash *first, scr_hash *rest)
-{
-    scr_hash_elem *e = scr_hash_elem_first(first), *next;
-    if (scr_hash_size(first) == 1) {
-        const char *key = scr_hash_elem_key(e);
-        divide(scr_hash_get(first, key), scr_hash_get(rest, key));
-        return;
-    }
-    if (e != NULL)
-        (void)scr_hash_unset(rest, scr_hash_elem_key(e));
-    while (e != NULL && (next = scr_hash_elem_next(e)) != NULL)
-        (void)scr_hash_unset(first, scr_hash_elem_key(next));
-}
-
-static void pack_both(struct scr_str *s, scr_hash_elem *e, int split)
-{
-    const char *key = scr_hash_elem_key(e);
-    scr_hash *rest = scr_hash_dup(scr_hash_elem_hash(e)), *first = scr_hash_dup(rest);
-    if (split)
-        divide(first, rest);
-    scr_pack_hash(s, key, first);
-    scr_pack_hash(s, key, rest);
-    scr_hash_delete(first);
-    scr_hash_delete(rest);
-}
-
-/* meta: levels below META, -1: not below it. */
-static void pack_twice(struct scr_str *s, const scr_hash *h, struct twice *t, int meta)
-{
-    size_t at = t->counted, n = scr_hash_size(h);
-    int here = t->which >= at && t->which < at + n;
-    t->counted += n;
-    t->done |= here;
-    t->is_value |= here && meta == 1;
-    scr_pack_count(s, n + (here ? 1 : 0));
-    for (SCR_HASH_EACH(e, h)) {
-        const char *key = scr_hash_elem_key(e);
-        int is_meta = meta < 0 && strcmp(key, "META") == 0;
-        if (at++ == t->which) {
-            pack_both(s, e, t->split);
-            continue;
-        }
-        scr_pack_key(s, key);
-        pack_twice(s, scr_hash_elem_hash(e), t, is_meta || meta >= 0 ? meta + 1 : -1);
-    }
-}
-
-/* No key has two meanings: neither the first nor the last to come wins, nor do both. */
-static void a_key_given_twice_is_refused(void **state)
-{
-    (void)state;
-    scr_filemap *map = rich(), *got = scr_filemap_new();
-    scr_hash *h = test_map_tree(map);
-    int values = 0, done = 1;
-    for (size_t which = 0; done; which++) {
-        for (int split = 0; split < 2; split++) {
-            struct twice t = { .which = which, .split = split };
-            struct scr_str s = SCR_STR_INIT;
-            pack_twice(&s, h, &t, -1);
-            done = t.done;
-            int rc = take(s.p, s.len, got);
-            if (!done || t.is_value) /* whichever it is, it counts as not recorded */
-                assert_int_equal(rc, SCR_OK);
-            else if (rc != SCR_E_CORRUPT)
-                fail_msg("element %zu twice%s: taken", which, split ? ", split" : "");
-            values += t.is_value;
-            scr_str_free(&s);
-        }
-        scr_filemap_delete(got);
-        got = scr_filemap_new();
-    }
-    assert_true(values > 20);
-    scr_hash_delete(h);
-    scr_filemap_delete(map);
-    scr_filemap_delete(got);
-}
-
-/* The number of pairs is right, and each has its entry. */
-static void a_pair_given_twice_is_not_two(void **state)
-{
-    (void)state;
-    scr_filemap *map = example(), *got = scr_filemap_new();
-    scr_hash *h = test_map_tree(map);
-    struct scr_str s = SCR_STR_INIT;
-    scr_pack_count(&s, 2);
-    scr_pack_hash(&s, "RANK", scr_hash_get(h, "RANK"));
-    scr_pack_key(&s, "DSET");
-    scr_pack_count(&s, 2);
-    scr_pack_hash(&s, "10", scr_hash_getf(h, "DSET 10"));
-    scr_pack_key(&s, "11");
-    scr_pack_count(&s, 1);
-    scr_pack_key(&s, "RANK");
-    scr_pack_count(&s, 2);
-    scr_pack_hash(&s, "20", NULL);
-    scr_pack_hash(&s, "20", NULL); /* and not 28 */
-    assert_int_equal(take(s.p, s.len, got), SCR_E_CORRUPT);
-    scr_str_free(&s);
-    scr_hash_delete(h);
-    scr_filemap_delete(map);
-    scr_filemap_delete(got);
-}
-
-/* Either part is a map that could be aside. */
-static void a_time_given_twice_is_refused(void **state)
-{
-    (void)state;
-    static const char *const keys[][2] = { { "3", "4" }, { "3", "3" }, { "3", "03" } };
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        scr_filemap *got = scr_filemap_new();
-        struct scr_str s = SCR_STR_INIT;
-        scr_pack_count(&s, 1);
-        scr_pack_key(&s, "ASIDE");
-        scr_pack_count(&s, 2);
-        for (int k = 0; k < 2; k++) {
-            scr_filemap *part = scr_filemap_new();
-            scr_filemap_add_rank(part, 1 + k, 7 + k);
-            scr_pack_key(&s, keys[i][k]);
-            scr_filemap_pack(&s, part);
-            scr_filemap_delete(part);
-        }
-        assert_int_equal(take(s.p, s.len, got), i == 0 ? SCR_OK : SCR_E_CORRUPT);
-        scr_str_free(&s);
-        scr_filemap_delete(got);
-    }
-}
-
-/* --- files --- */
-
-static void written_read_and_merged(void **state)
-{
-    (void)state;
-    const char *path = test_path("filemap_0.scrinfo");
-    scr_filemap *map = rich(), *got = scr_filemap_new(), *want = rich();
-    assert_int_equal(scr_filemap_read(&scr_sys_posix, path, got, NULL), SCR_E_NOENT);
-    assert_int_equal(scr_filemap_write(&scr_sys_posix, path, map, SCR_VOLATILE, NULL),
-                     SCR_OK);
-    assert_int_equal(scr_filemap_read(&scr_sys_posix, path, got, NULL), SCR_OK);
-    assert_true(test_maps_same(got, map));
-    scr_filemap_delete(got);
-    got = scr_filemap_new();
-    scr_filemap_add_file(got, 12, 5, "/c/x");
-    scr_filemap_add_file(want, 12, 5, "/c/x");
-    assert_int_equal(scr_filemap_read(&scr_sys_posix, path, got, NULL), SCR_OK);
-    assert_true(test_maps_same(got, want));
-    assert_sound(got);
-    test_fault_arm(TEST_ANY, 0, EIO, TEST_ONCE);
-    assert_int_equal(scr_filemap_read(&test_fault_sys, path, got, NULL), SCR_E_IO);
-    (void)test_fault_off();
-    assert_true(test_maps_same(got, want));
-    test_fault_arm(TEST_WRITE, 0, ENOSPC, TEST_FOREVER);
-    assert_int_equal(scr_filemap_write(&test_fault_sys, path, got, SCR_VOLATILE, NULL),
-                     SCR_E_FULL);
-    (void)test_fault_off();
-    scr_filemap_delete(got);
-    got = scr_filemap_new();
-    assert_int_equal(scr_filemap_read(&scr_sys_posix, path, got, NULL), SCR_OK);
-    assert_true(test_maps_same(got, map)); /* what was there is still */
-    scr_filemap_delete(map);
-    scr_filemap_delete(got);
-    scr_filemap_delete(want);
-}
-
-/* As any hash file of no bytes (scr_hashfile(5)). */
-static void an_empty_file_is_an_empty_map(void **state)
-{
-    (void)state;
-    const char *path = test_path("empty.scrinfo");
-    scr_filemap *got = scr_filemap_new();
-    test_put(path, "", 0);
-    assert_int_equal(scr_filemap_read(&scr_sys_posix, path, got, NULL), SCR_OK);
-    assert_true(test_map_is_empty(got));
-    assert_int_equal(scr_filemap_write(&scr_sys_posix, path, NULL, SCR_VOLATILE, NULL),
-                     SCR_OK);
-    assert_int_equal(scr_filemap_read(&scr_sys_posix, path, got, NULL), SCR_OK);
-    assert_true(test_map_is_empty(got));
-    scr_filemap_delete(got);
-}
-
-/* A map that lost an entry because of missing memory must not be taken for complete. */
-static void a_map_that_is_not_whole_is_not_written(void **state)
-{
-    (void)state;
-    const char *path = test_path("lost.scrinfo");
-    enum { N = 5 };
-    scr_filemap *lost[N], *to = scr_filemap_new();
-    for (int i = 0; i < N; i++)
-        lost[i] = i == 0 ? scr_filemap_new() : i < 4 ? example() : rich();
-    lost[0]->lost = lost[1]->lost = 1;
-    scr_filemap_entry(lost[2], 11, 28)->files.arena.lost = 1;
-    scr_hash_set_val(scr_filemap_entry(lost[3], 11, 28)->tags, "T",
-                     NULL); /* marks it */
-    scr_filemap_aside(lost[4], -4)->lost = 1;
-    for (int i = 0; i < N; i++) {
-        struct scr_err err = SCR_ERR_INIT;
-        struct scr_str s = SCR_STR_INIT;
-        assert_false(scr_filemap_ok(lost[i]));
-        scr_filemap_pack(&s, lost[i]);
-        assert_true(s.bad);
-        scr_str_free(&s);
-        assert_int_equal(
-            scr_filemap_write(&scr_sys_posix, path, lost[i], SCR_VOLATILE, &err),
-            SCR_E_NOMEM);
-        assert_non_null(strstr(err.text, path));
-        assert_int_equal(access(path, F_OK), -1);
-        assert_int_equal(scr_filemap_merge(to, lost[i]), SCR_E_NOMEM);
-        assert_null(scr_filemap_dup(lost[i]));
-        assert_null(scr_filemap_extract_rank(lost[i], 28));
-        scr_filemap *map = example();
-        struct scr_str more = test_packed(map); /* reading does not repair it */
-        (void)scr_filemap_unpack(more.p, more.len, lost[i], NULL);
-        assert_false(scr_filemap_ok(lost[i]));
-        scr_str_free(&more);
-        scr_filemap_delete(map);
-        scr_filemap_delete(lost[i]);
-    }
-    assert_true(test_map_is_empty(to));
-    scr_filemap_delete(to);
-}
-
-/* Read from the file, and written again: no byte of what is known is lost. */
-static void read_golden(const struct test_golden *g, void *arg)
-{
-    const char *path = test_path("golden.scrinfo");
-    struct scr_err err = SCR_ERR_INIT;
-    scr_filemap *map = scr_filemap_new(), *again = scr_filemap_new();
-    scr_hash *want = scr_hash_new(), *got = scr_hash_new();
-    (void)arg;
-    if (scr_filemap_read(&scr_sys_posix, g->path, map, &err) != SCR_OK)
-        fail_msg("%s", err.text);
-    assert_int_equal(scr_filemap_write(&scr_sys_posix, path, map, SCR_VOLATILE, NULL),
-                     SCR_OK);
-    assert_int_equal(scr_hash_decode(g->bytes, g->n, want, NULL, NULL), SCR_OK);
-    assert_int_equal(scr_hash_file_read(&scr_sys_posix, path, got, NULL), SCR_OK);
-    assert_true(scr_hash_equal(got, want));
-    assert_int_equal(scr_filemap_read(&scr_sys_posix, path, again, NULL), SCR_OK);
-    assert_true(test_maps_same(map, again));
-    scr_hash_delete(want);
-    scr_hash_delete(got);
-    scr_filemap_delete(map);
-    scr_filemap_delete(again);
-}
-
-static void refuse_golden(const struct test_golden *g, void *arg)
-{
-    struct scr_err err = SCR_ERR_INIT;
-    scr_filemap *map = example(), *before = example();
-    (void)arg;
-    int rc = scr_filemap_read(&scr_sys_posix, g->path, map, &err);
-    if (rc != g->code || err.code != rc)
-        fail_msg("%s: %s", g->name, scr_err_meaning(rc));
-    assert_non_null(strstr(err.text, g->path));
-    assert_true(test_maps_same(map, before));
-    scr_filemap_delete(map);
-    scr_filemap_delete(before);
-}
-
-static void golden_files(void **state)
-{
-    (void)state;
-    (void)test_golden_each("filemap", "good-", read_golden, NULL);
-    assert_true(test_golden_each("filemap", "bad-", refuse_golden, NULL) >= 18);
-}
-
-/* --- cost --- */
-
-/* Every file routed is entered: the last must cost what the first did. */
-static void many_files(void **state)
-{
-    (void)state;
-    enum { N = 50000 };
-    char path[64];
-    scr_filemap *map = scr_filemap_new();
-    for (int i = 0; i < N; i++) {
-        (void)snprintf(path, sizeof path, "/c/file.%d", i);
-        assert_non_null(scr_filemap_add_file(map, 1, 0, path));
-    }
-    assert_int_equal(scr_filemap_num_files(map, 1, 0), N);
-    const struct scr_table *files = &scr_filemap_entry(map, 1, 0)->files;
-    size_t steps = test_steps(&files->items, NULL);
-    assert_true(steps >= N && steps < 4 * N);
-    assert_sound(map);
-    scr_filemap_delete(map);
-}
-
-static void many_ranks_and_datasets(void **state)
-{
-    (void)state;
-    enum { RANKS = 300, DSETS = 7 };
-    scr_filemap *map = scr_filemap_new();
-    for (int i = 0; i < RANKS * DSETS; i++) { /* in no order: 1009 is prime */
-        int k = i * 1009 % (RANKS * DSETS);
-        assert_non_null(scr_filemap_add_rank(map, 1 + k % DSETS, k / DSETS));
-    }
-    assert_int_equal(map->n, RANKS * DSETS);
-    assert_int_equal(num_ranks(map), RANKS);
-    for (int d = 1; d <= DSETS; d++) {
-        int rank = 0;
-        assert_int_equal(scr_filemap_num_ranks_by_dataset(map, d), RANKS);
-        for (SCR_ENTRIES(e, map, d))
-            assert_true(e->dset == d && e->rank == rank++);
-        assert_int_equal(rank, RANKS);
-    }
-    assert_sound(map);
-    for (int rank = 0; rank < RANKS; rank += 2)
-        scr_filemap_delete(scr_filemap_extract_rank(map, rank));
-    assert_int_equal(num_ranks(map), RANKS / 2);
-    scr_filemap_remove_dataset(map, 3);
-    assert_int_equal(map->n, RANKS / 2 * (DSETS - 1));
-    assert_sound(map);
-    scr_filemap_delete(map);
-}
-
-/* --- what is aside --- */
-
-/* Rank 20 with datasets made at 5 and, aside, at 3; rank 28 with the older only. */
-static scr_filemap *with_aside(void)
-{
-    scr_filemap *map = scr_filemap_new(), *old = scr_filemap_new();
-    scr_hash *made = scr_hash_new();
-    scr_filemap_add_file(map, 10, 20, "/c/new");
-    scr_hash_set_val_i64(made, "CREATED", 5);
-    scr_filemap_set_dataset(map, 10, 20, made);
-    scr_hash_set_val_i64(made, "CREATED", 3);
-    for (int rank = 20; rank <= 28; rank += 8) {
-        scr_filemap_add_file(old, 10, rank, "/c/old");
-        scr_filemap_set_dataset(old, 10, rank, made);
-        scr_filemap_set_desc(old, 10, rank, NULL);
-        assert_int_equal(scr_filemap_set_aside(map, 3, old, 10, rank), SCR_OK);
-    }
-    assert_sound(map);
-    scr_filemap_delete(old);
-    scr_hash_delete(made);
-    return map;
-}
-
-static void what_is_aside_is_kept_apart(void **state)
-{
-    (void)state;
-    int n = 0;
-    int64_t *made = NULL, oldest, newest;
-    scr_filemap *map = with_aside();
-    assert_int_equal(scr_filemap_num_ranks_by_dataset(map, 10), 1);
-    assert_int_equal(num_ranks(map), 1);
-    int *list = NULL, rc = scr_filemap_list_ranks(map, &n, &list);
-    assert_list(rc, n, list, 20, 28);
-    assert_int_equal(scr_filemap_created(map, 10, 20), 0); /* only begun there */
-    scr_filemap_set_desc(map, 10, 20, NULL);
-    scr_filemap_made(map, 10, &oldest, &newest);
-    assert_true(oldest == 5 && newest == 5);
-    assert_int_equal(scr_filemap_list_aside(map, &n, &made), SCR_OK);
-    assert_true(n == 1 && made[0] == 3);
-    free(made);
-    scr_filemap *only = scr_filemap_only(map, 10, 3);
-    assert_int_equal(scr_filemap_num_ranks_by_dataset(only, 10), 2);
-    assert_int_equal(scr_filemap_num_files(only, 10, 20), 1);
-    assert_sound(only);
-    scr_filemap_delete(only);
-    scr_filemap_drop_aside(map, 3, 10, 20);
-    assert_true(scr_filemap_has_aside(map, 10));
-    scr_filemap_remove_dataset(map, 10);
-    assert_null(map->aside);
-    assert_true(test_map_is_empty(map));
-    assert_false(scr_filemap_has_aside(map, 10));
-    scr_filemap_delete(map);
-}
-
-static void times_of_what_is_aside_are_listed(void **state)
-{
-    (void)state;
-    int n = 0;
-    int64_t *made = NULL;
-    scr_filemap *map = rich();
-    assert_int_equal(scr_filemap_list_aside(map, &n, &made), SCR_OK);
-    assert_true(n == 2 && made[0] == 3 && made[1] == -4); /* as they came */
-    free(made);
-    scr_filemap_delete(map);
-}
-
-static void datasets_that_are_only_aside_are_listed(void **state)
-{
-    (void)state;
-    scr_filemap *map = with_aside();
-    scr_filemap_remove_rank_by_dataset(map, 10, 20);
-    assert_int_equal(map->n, 0);
-    assert_datasets(map, 10, -1);
-    assert_sound(map);
-    scr_filemap_drop_aside(map, 3, 10, 20);
-    scr_filemap_drop_aside(map, 4, 10, 28); /* nothing is */
-    assert_datasets(map, 10, -1);
-    scr_filemap_drop_aside(map, 3, 10, 28);
-    assert_true(test_map_is_empty(map));
-    scr_filemap_delete(map);
-}
-
-static void what_is_aside_goes_with_its_rank(void **state)
-{
-    (void)state;
-    scr_filemap *map = with_aside(), *whole = scr_filemap_dup(map);
-    scr_filemap *one = scr_filemap_extract_rank(map, 20);
-    assert_int_equal(num_ranks(one), 1);
-    assert_int_equal(num_ranks(scr_filemap_aside(one, 3)), 1);
-    assert_int_equal(num_ranks(scr_filemap_aside(map, 3)), 1);
-    assert_sound(one);
-    assert_sound(map);
-    assert_int_equal(scr_filemap_merge(map, one), SCR_OK);
-    assert_true(test_maps_same(map, whole));
-    scr_filemap *other = scr_filemap_extract_rank(map, 28); /* aside only */
-    assert_int_equal(other->n, 0);
-    scr_filemap *third = scr_filemap_extract_rank(map, 4); /* nothing of it is */
-    assert_true(test_map_is_empty(third));
-    scr_filemap_delete(third);
-    assert_int_equal(num_ranks(scr_filemap_aside(other, 3)), 1);
-    assert_null(scr_filemap_entry(scr_filemap_aside(map, 3), 10, 28));
-    scr_filemap_delete(scr_filemap_extract_rank(map, 20));
-    assert_true(test_map_is_empty(map));
-    scr_filemap_delete(other);
-    scr_filemap_delete(whole);
-    scr_filemap_delete(one);
-    scr_filemap_delete(map);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1447,27 +585,6 @@ int main(void)
         cmocka_unit_test(an_entry_takes_what_it_lacks),
         cmocka_unit_test(what_was_found_travels),
         cmocka_unit_test(files_get_other_names),
-        cmocka_unit_test(packed_it_is_the_hash_of_the_manual),
-        cmocka_unit_test(the_order_on_disk_does_not_matter),
-        cmocka_unit_test(what_is_not_known_is_skipped_or_a_tag),
-        cmocka_unit_test(ambiguous_meta_data_are_not_recorded),
-        cmocka_unit_test(a_damaged_map_is_refused),
-        cmocka_unit_test(names_that_are_none_of_these_are_taken),
-        cmocka_unit_test(every_truncation_is_refused),
-        cmocka_unit_test(every_changed_byte_is_survived),
-        cmocka_unit_test(a_key_given_twice_is_refused),
-        cmocka_unit_test(a_pair_given_twice_is_not_two),
-        cmocka_unit_test(a_time_given_twice_is_refused),
-        cmocka_unit_test(written_read_and_merged),
-        cmocka_unit_test(an_empty_file_is_an_empty_map),
-        cmocka_unit_test(a_map_that_is_not_whole_is_not_written),
-        cmocka_unit_test(golden_files),
-        cmocka_unit_test(many_files),
-        cmocka_unit_test(many_ranks_and_datasets),
-        cmocka_unit_test(what_is_aside_is_kept_apart),
-        cmocka_unit_test(times_of_what_is_aside_are_listed),
-        cmocka_unit_test(datasets_that_are_only_aside_are_listed),
-        cmocka_unit_test(what_is_aside_goes_with_its_rank),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

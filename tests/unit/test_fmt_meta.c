@@ -1,94 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Meta data of one file, and the dataset hash. */
-#include "helper_pack.h"
-#include "helper_tmp.h"
 
+#include "fmt/dataset.h"
+#include "fmt/meta.h"
+#include "helper_meta.h"
+#include "helper_pack.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "fmt/dataset.h"
-#include "fmt/meta.h"
-
-/* The example of the developer's manual, section 5.2. */
-static scr_meta *example(void)
-{
-    scr_meta *m = scr_meta_new();
-    scr_meta_set(m, "rank_0.ckpt", "FULL", 524294, (struct scr_meta_of){ 6, 0, 4 }, 1);
-    scr_meta_set_crc32(m, 0x1b39e4e4);
-    return m;
-}
-
-/* Every field that there is. */
-static scr_meta *whole_example(void)
-{
-    struct stat st = { .st_mode = 0100640, .st_uid = 4294967294U, .st_gid = 100 };
-    st.st_atim = (struct timespec){ 1312850690, 668536000 };
-    st.st_mtim = (struct timespec){ -5, 1 };
-    st.st_ctim = (struct timespec){ 7, 999999999 };
-    scr_meta *m = example();
-    scr_meta_set_text(m, SCR_META_ORIG, "ckpt.6/rank_0.ckpt");
-    scr_meta_set_text(m, SCR_META_PATH, "ckpt.6");
-    scr_meta_set_text(m, SCR_META_NAME, "rank_0.ckpt");
-    scr_meta_set_text(m, SCR_META_ASKED, "elsewhere/rank_0.ckpt");
-    scr_meta_set_shared(m);
-    scr_meta_set_stat(m, &st);
-    return m;
-}
-
-/* The hash it is on disk; the caller deletes it. */
-static scr_hash *hash_of(const scr_meta *m)
-{
-    scr_hash *h = scr_hash_new();
-    assert_int_equal(scr_meta_to_hash(m, h), SCR_OK);
-    return h;
-}
-
-static struct scr_str packed(const scr_meta *m)
-{
-    struct scr_str s = SCR_STR_INIT;
-    scr_meta_pack(&s, m);
-    assert_false(s.bad);
-    return s;
-}
-
-static int same(const scr_meta *a, const scr_meta *b)
-{
-    struct scr_str x = packed(a), y = packed(b);
-    int is = x.len == y.len && memcmp(x.p, y.p, x.len) == 0;
-    scr_str_free(&x);
-    scr_str_free(&y);
-    return is;
-}
-
-/* From a block of exactly n bytes, so that a read past its end is found. */
-static int unpack(const void *bytes, size_t n, scr_meta *m, struct scr_err *err)
-{
-    struct scr_cursor c;
-    unsigned char *exact = malloc(n > 0 ? n : 1);
-    memcpy(exact, bytes, n);
-    scr_cursor_init(&c, exact, n);
-    scr_meta_unpack(&c, m);
-    int rc = scr_cursor_end(&c, 1, err);
-    free(exact);
-    return rc;
-}
-
-/* Both ways a hash becomes meta data. */
-static scr_meta *taken(const scr_hash *h)
-{
-    scr_meta *m = scr_meta_new(), *from_bytes = scr_meta_new();
-    size_t n;
-    void *bytes = test_hash_packed(h, &n);
-    assert_int_equal(unpack(bytes, n, from_bytes, NULL), SCR_OK);
-    assert_int_equal(scr_meta_from_hash(m, h), SCR_OK);
-    assert_true(same(m, from_bytes));
-    assert_int_equal(m->has, from_bytes->has);
-    free(bytes);
-    scr_meta_delete(from_bytes);
-    return m;
-}
 
 /* --- meta --- */
 
@@ -341,7 +261,7 @@ static void ambiguous_fields_are_not_recorded(void **state)
 static void unknown_fields_are_left_out(void **state)
 {
     (void)state;
-    scr_meta *m = example();
+    scr_meta *m = meta_example();
     scr_hash *h = hash_of(m), *more = scr_hash_dup(h);
     scr_hash_setf(more, NULL, "FUTURE a b c");
     scr_hash_set_val(more, "size", "5");
@@ -359,7 +279,7 @@ static void damaged_bytes_are_refused(void **state)
 {
     (void)state;
     scr_meta *m = whole_example();
-    struct scr_str s = packed(m);
+    struct scr_str s = meta_packed(m);
     for (size_t n = 0; n < s.len; n++) {
         scr_meta *got = scr_meta_new();
         struct scr_err err = SCR_ERR_INIT;
@@ -403,8 +323,8 @@ static void what_lost_a_text_is_not_written(void **state)
 {
     (void)state;
     scr_hash *h = scr_hash_new();
-    scr_meta *m = example(), *copy = scr_meta_new(), *merged = scr_meta_new();
-    struct scr_str s = packed(m), bad = SCR_STR_INIT;
+    scr_meta *m = meta_example(), *copy = scr_meta_new(), *merged = scr_meta_new();
+    struct scr_str s = meta_packed(m), bad = SCR_STR_INIT;
     m->arena->lost = 1;
     scr_meta_copy(copy, m);
     scr_meta_merge(merged, m);
@@ -425,7 +345,7 @@ static void what_lost_a_text_is_not_written(void **state)
 static void files_of_the_application_are_known_by_their_type(void **state)
 {
     (void)state;
-    scr_meta *m = example();
+    scr_meta *m = meta_example();
     assert_true(scr_meta_is_full(m));
     scr_meta_set_text(m, SCR_META_TYPE, "XOR");
     assert_false(scr_meta_is_full(m));
@@ -516,234 +436,9 @@ static void destination_never_leaves_the_prefix(void **state)
     }
 }
 
-static void copy_is_exact(void **state)
-{
-    (void)state;
-    scr_meta *m = whole_example(), *want = whole_example(), *copy = scr_meta_new();
-    scr_meta_set_text(copy, SCR_META_ORIG, "gone after the copy");
-    scr_meta_copy(copy, m);
-    assert_true(same(copy, want));
-    scr_meta_copy(copy, copy);
-    assert_true(same(copy, want));
-    scr_meta_delete(m); /* the copy has its own texts */
-    assert_true(same(copy, want));
-    scr_meta_copy(copy, NULL);
-    scr_meta *none = scr_meta_new();
-    assert_true(same(copy, none));
-    scr_meta_set_text(copy, SCR_META_ORIG, "still owned");
-    scr_meta_delete(copy);
-    scr_meta_delete(want);
-    scr_meta_delete(none);
-}
-
-/* One field of a hash that otherwise is the example's. */
-static scr_meta *example_with(const char *key, const char *val)
-{
-    scr_meta *m = whole_example();
-    scr_hash *h = hash_of(m);
-    if (val != NULL)
-        scr_hash_set_val(h, key, val);
-    else
-        (void)scr_hash_unset(h, key);
-    scr_meta_delete(m);
-    m = taken(h);
-    scr_hash_delete(h);
-    return m;
-}
-
-static void merging_adds_what_is_missing(void **state)
-{
-    (void)state;
-    scr_meta *whole = whole_example(), *m = scr_meta_new();
-    scr_meta_merge(m, NULL);
-    scr_meta_merge(m, whole);
-    assert_true(same(m, whole));
-    scr_meta_merge(m, whole); /* nothing new */
-    assert_true(same(m, whole));
-    scr_meta_merge(m, m);
-    assert_true(same(m, whole));
-    scr_meta *none = scr_meta_new();
-    scr_meta_merge(m, none);
-    assert_true(same(m, whole));
-    scr_meta_delete(m);
-    scr_hash *h = hash_of(whole);
-    for (SCR_HASH_EACH(e, h)) {
-        m = example_with(scr_hash_elem_key(e), NULL);
-        assert_false(same(m, whole));
-        scr_meta_merge(m, whole);
-        assert_true(same(m, whole));
-        scr_meta *less = example_with(scr_hash_elem_key(e), NULL);
-        scr_meta_merge(m, less);
-        assert_true(same(m, whole));
-        scr_meta_delete(less);
-        scr_meta_delete(m);
-    }
-    scr_hash_delete(h);
-    scr_meta_delete(whole);
-    scr_meta_delete(none);
-}
-
-/* Whatever the field, and whichever of both is merged into the other. */
-static void what_differs_is_not_recorded_after_merging(void **state)
-{
-    (void)state;
-    scr_meta *whole = whole_example();
-    scr_hash *h = hash_of(whole);
-    for (SCR_HASH_EACH(e, h)) {
-        const char *key = scr_hash_elem_key(e);
-        const char *val = strcmp(key, "CRC") == 0 ? "0x00000003" : "3";
-        scr_meta *a = example_with(key, val), *b = whole_example();
-        scr_meta *want = example_with(key, NULL); /* of a time both halves */
-        assert_false(same(a, b));
-        scr_meta_merge(a, whole);
-        if (!same(a, want))
-            fail_msg("%s: one of two is recorded", key);
-        scr_meta *other = example_with(key, val);
-        scr_meta_merge(b, other);
-        assert_true(same(b, want));
-        scr_meta_delete(other);
-        scr_meta_delete(a);
-        scr_meta_delete(b);
-        scr_meta_delete(want);
-    }
-    scr_hash_delete(h);
-    scr_meta_delete(whole);
-}
-
-/* --- dataset --- */
-
-static const struct scr_dataset full = {
-    .id = 6,
-    .name = "ckpt.6",
-    .user = "user1",
-    .jobname = "simulation123",
-    .jobid = "112573",
-    .cluster = "atlas",
-    .size = UINT64_MAX,
-    .files = 4,
-    .created = 1312850690668536,
-    .ckpt = 6,
-    .complete = 1,
-    .is_ckpt = 1,
-    .is_output = 1,
-};
-
-static void dataset_round_trip(void **state)
-{
-    (void)state;
-    struct scr_dataset d;
-    scr_hash *h = scr_hash_new();
-    scr_hash_set_val(h, "FUTURE", "kept");
-    assert_int_equal(scr_dataset_set(h, &full), SCR_OK);
-    assert_int_equal(scr_dataset_get(h, &d, NULL), SCR_OK);
-    assert_int_equal(d.id, 6);
-    assert_string_equal(d.name, "ckpt.6");
-    assert_string_equal(d.cluster, "atlas");
-    assert_true(d.size == UINT64_MAX && d.files == 4 && d.created == full.created);
-    assert_true(d.ckpt == 6 && d.complete == 1 && d.is_ckpt && d.is_output);
-    assert_string_equal(scr_hash_get_val(h, "FUTURE"), "kept");
-
-    struct scr_dataset bare = {
-        .id = 7, .name = "plot", .complete = -1, .is_output = 1
-    };
-    assert_int_equal(scr_dataset_set(h, &bare), SCR_OK); /* what is not set goes */
-    assert_int_equal(scr_dataset_get(h, &d, NULL), SCR_OK);
-    assert_null(d.user);
-    assert_null(scr_hash_get(h, "CKPT"));
-    assert_true(d.ckpt == 0 && d.complete == -1 && !d.is_ckpt && d.is_output);
-    scr_hash_delete(h);
-}
-
-static void dataset_of_an_older_writer_is_a_checkpoint(void **state)
-{
-    (void)state;
-    struct scr_dataset d;
-    scr_hash *h = scr_hash_new();
-    scr_hash_set_val(h, "ID", "6");
-    scr_hash_set_val(h, "NAME", "scr.dataset.6");
-    assert_int_equal(scr_dataset_get(h, &d, NULL), SCR_OK);
-    assert_true(d.is_ckpt && !d.is_output && d.complete == -1);
-    scr_hash_set_val(h, "FLAG_OUTPUT", "1"); /* a writer that knows flags */
-    assert_int_equal(scr_dataset_get(h, &d, NULL), SCR_OK);
-    assert_true(!d.is_ckpt && d.is_output);
-    scr_hash_delete(h);
-}
-
-static void one_number_of_two_jobs_is_two_datasets(void **state)
-{
-    (void)state;
-    struct scr_dataset mine = full, other = full;
-    assert_true(scr_dataset_is_same(&mine, &other));
-    assert_true(scr_dataset_is_alike(&mine, &other));
-    other.created++;
-    assert_false(scr_dataset_is_same(&mine, &other));
-    assert_false(scr_dataset_is_alike(&mine, &other));
-    other.created = 0; /* not recorded */
-    assert_true(scr_dataset_is_same(&mine, &other));
-    assert_false(scr_dataset_is_alike(&mine, &other));
-    assert_true(scr_dataset_is_alike(&other, &other));
-    other = full;
-    other.jobid = "another"; /* begun in the same microsecond */
-    assert_false(scr_dataset_is_same(&mine, &other));
-    assert_false(scr_dataset_is_same(&other, &mine));
-    assert_false(scr_dataset_is_alike(&mine, &other));
-    other.jobid = NULL;
-    assert_true(scr_dataset_is_same(&mine, &other));
-    assert_true(scr_dataset_is_same(&other, &mine));
-}
-
-static void bad_datasets_are_refused(void **state)
-{
-    (void)state;
-    static const char *const bad[][2] = {
-        { "ID", "0" },        { "ID", "six" },        { "ID", "-1" },
-        { "NAME", "" },       { "SIZE", "-1" },       { "FILES", "x" },
-        { "CREATED", "now" }, { "CKPT", "-2" },       { "COMPLETE", "2" },
-        { "COMPLETE", "" },   { "FLAG_CKPT", "yes" }, { "FLAG_OUTPUT", "" },
-    };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct scr_err err = SCR_ERR_INIT;
-        struct scr_dataset d = { .id = 77 };
-        scr_hash *h = scr_hash_new();
-        assert_int_equal(scr_dataset_set(h, &full), SCR_OK);
-        scr_hash_set_val(h, bad[i][0], bad[i][1]);
-        assert_int_equal(scr_dataset_get(h, &d, &err), SCR_E_CORRUPT);
-        assert_non_null(strstr(err.text, bad[i][0]));
-        assert_int_equal(d.id, 77);
-        scr_hash_delete(h);
-    }
-    struct scr_dataset nameless = { .id = 1 }, numberless = { .name = "x" };
-    scr_hash *h = scr_hash_new();
-    assert_int_equal(scr_dataset_set(h, &nameless), SCR_E_ARG);
-    assert_int_equal(scr_dataset_set(h, &numberless), SCR_E_ARG);
-    assert_int_equal(scr_dataset_set(NULL, &full), SCR_E_ARG);
-    assert_int_equal(scr_hash_size(h), 0);
-    scr_hash_delete(h);
-}
-
-static void the_newest_rival_that_can_be_restored_is_chosen(void **state)
-{
-    (void)state;
-    enum { N = 4 };
-    const struct scr_rival r[N] = { { 30, 4, SCR_RIVAL_NOT },
-                                    { 20, 4, SCR_RIVAL_MAYBE },
-                                    { 10, 4, SCR_RIVAL_WHOLE },
-                                    { 5, 4, SCR_RIVAL_WHOLE } };
-    const struct scr_rival other[2] = { { 10, 4, SCR_RIVAL_WHOLE },
-                                        { 5, 2, SCR_RIVAL_WHOLE } };
-    assert_null(scr_rival_choose(r, 0, 4));
-    assert_null(scr_rival_choose(r, 1, 4));
-    assert_ptr_equal(scr_rival_choose(r, 2, 4), &r[1]);
-    assert_ptr_equal(scr_rival_choose(r, N, 4), &r[2]);
-    assert_ptr_equal(scr_rival_choose(other, 2, 4), &other[0]);
-    assert_null(scr_rival_choose(other, 2, 2)); /* the newest is not for two */
-    assert_ptr_equal(scr_rival_choose(other, 2, 0), &other[0]);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newest_rival_that_can_be_restored_is_chosen),
         cmocka_unit_test(fields_are_set_and_read),
         cmocka_unit_test(fields_are_written_under_their_keys),
         cmocka_unit_test(what_is_not_recorded_leaves_the_output),
@@ -761,13 +456,6 @@ int main(void)
         cmocka_unit_test(mode_owner_and_times),
         cmocka_unit_test(one_field_of_a_stat_is_enough),
         cmocka_unit_test(destination_never_leaves_the_prefix),
-        cmocka_unit_test(copy_is_exact),
-        cmocka_unit_test(merging_adds_what_is_missing),
-        cmocka_unit_test(what_differs_is_not_recorded_after_merging),
-        cmocka_unit_test(dataset_round_trip),
-        cmocka_unit_test(dataset_of_an_older_writer_is_a_checkpoint),
-        cmocka_unit_test(one_number_of_two_jobs_is_two_datasets),
-        cmocka_unit_test(bad_datasets_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
