@@ -141,7 +141,8 @@ static void print_advice(struct scr_tool *t, const struct report *r)
     for (size_t i = 0; i < h->nadvices; i++)
         scr_tool_print_line(t, "  %s", h->advice[i].text);
     scr_tool_print(t, "\nlog\n  events: %llu\n", (unsigned long long)h->doubts.events);
-    if (h->nruns > 0 && h->run[h->nruns - 1].config != NULL)
+    if (h->nruns > 0 && h->run[h->nruns - 1].config != NULL &&
+        h->run[h->nruns - 1].config[0] != '\0')
         scr_tool_print_line(t, "  configuration of the newest run: %s",
                             h->run[h->nruns - 1].config);
     for (size_t i = 0; scr_report_note(h, &i, note, sizeof note);)

@@ -131,11 +131,8 @@ const char *scr_format_duration(double seconds, char *buf, size_t n)
     while (units[i].most < INFINITY && seconds >= units[i].most)
         i++;
     double count = seconds / units[i].unit;
-    (void)snprintf(buf, n, "%.*f %s",
-                   count < 1    ? 2
-                   : count < 10 ? 1
-                                : 0,
-                   count, units[i].name);
+    int digits = count >= 10 || count < 0.005 ? 0 : count >= 1 ? 1 : 2;
+    (void)snprintf(buf, n, "%.*f %s", digits, count, units[i].name);
     return buf;
 }
 
