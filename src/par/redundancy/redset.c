@@ -201,6 +201,7 @@ int scr_redset_run_all(const struct scr_redset *r, struct scr_redset_run *run, i
     if (rc == SCR_OK && sums && (all = scr_calloc(n * (n + 1), sizeof *all)) == NULL)
         rc = scr_no_memory(err);
     rc = scr_stripe_run_all(&s, rc, err);
+    run->started = s.started;
     run->stats = s.stats;
     if (rc == SCR_OK && run->want_crc)
         rc = scr_member_finish(s.m, run->files, &run->parity_crc, err);

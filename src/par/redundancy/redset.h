@@ -70,6 +70,7 @@ struct scr_redset_run {
     const char *redpath;
     int want_crc; /* the CRCs of the files, and the parity's, on the way */
     /* out: */
+    int started; /* the plans were run, the same on all members */
     uint32_t parity_crc;
     struct scr_stripe_stats stats;
 };

@@ -134,12 +134,11 @@ static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
                                       have & SCR_HAVE_PARITY ? s->r.redpath : s->tmpred,
                                   .want_crc = have != SCR_HAVE_ALL || s->has_crc };
     rc = scr_redset_run_all(&s->r, &run, rc, err);
-    int ran = rc == SCR_OK; /* on all */
-    if (ran && run.want_crc)
+    if (rc == SCR_OK && run.want_crc)
         rc = check_crcs(s, run.files, run.parity_crc, err);
     free(sources);
     rc = rc == SCR_OK ? dress_temporaries(s, err) : rc;
-    if (ran)
+    if (run.started) /* also where this member failed: others wait for its list */
         rc = scr_redset_write_header_all(&s->r, s->have, s->tmpred, rc, err);
     return rc;
 }
