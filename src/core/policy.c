@@ -276,8 +276,8 @@ static void find_end_time_for_pilot(struct scr_ctx *ctx)
 int scr_is_flush_due_all(struct scr_ctx *ctx)
 {
     int every = ctx->prm.flush, due = 0;
-    if (ctx->flusher.owed || every == 0)
-        return ctx->flusher.owed;
+    if (every == 0 || ctx->flusher.owed)
+        return every != 0;
     if (every != SCR_AUTO)
         return ctx->ckpt_id % every == 0;
     if (ctx->world.rank == 0) {

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/hostlist.h"
+#include "base/lock.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
@@ -15,7 +16,7 @@
 #include "core/topo.h"
 #include "store/eventlog.h"
 
-/* Of each file; some ten thousand events. A run with more has no number. */
+/* Of each file; some ten thousand events. If a run has more, all are read. */
 enum { TAIL = 4 << 20 };
 
 /* --- the run before --- */
@@ -47,7 +48,7 @@ static int see_event(void *arg, const struct scr_event *e, struct scr_err *err)
     (void)err;
     if (strcmp(e->event, "RUN_START") == 0 && e->note == NULL) {
         last->is_open = 1;
-        last->run = e->run;
+        last->run = e->run > 0 ? e->run : last->run > 0 ? last->run + 1 : -1;
         keep_text(&last->jobid, e->jobid);
         keep_text(&last->nodes, e->nodelist);
     }
@@ -65,17 +66,36 @@ static int see_event(void *arg, const struct scr_event *e, struct scr_err *err)
 static void look_back(const struct scr_ctx *ctx, struct last_run *last)
 {
     struct scr_eventlog_reader r = { .event = see_event, .arg = last, .tail = TAIL };
-    if (scr_eventlog_walk(&ctx->env, &ctx->prefix, &r, NULL) != SCR_OK ||
-        (r.cut && last->run == 0))
+    int rc = scr_eventlog_walk(&ctx->env, &ctx->prefix, &r, NULL);
+    if (rc == SCR_OK && r.cut && last->run <= 0) { /* a run with very many events */
+        struct scr_eventlog_reader whole = { .event = see_event, .arg = last };
+        free(last->jobid);
+        free(last->nodes);
+        *last = (struct last_run){ .job = last->job };
+        rc = scr_eventlog_walk(&ctx->env, &ctx->prefix, &whole, NULL);
+    }
+    if (rc != SCR_OK)
         last->run = -1;
 }
 
-/* A job has one run at a time; another job may still compute, unless it has recorded
- * nothing for as long as one that computes keeps silent at most. */
-static int has_failed(const struct last_run *last)
+/* Job's run holds its lock. */
+static int is_running(const struct scr_ctx *ctx, const char *job)
+{
+    struct scr_lock_holder who = { 0 };
+    char *path = scr_prefix_file(&ctx->prefix, SCR_RUNS_LOCK);
+    if (path != NULL && job != NULL)
+        (void)scr_lock_look_key(ctx->env.sys, path, scr_str_key(job), &who, NULL);
+    free(path);
+    return who.held;
+}
+
+/* A job has one run at a time; another job may still compute: while it does it holds
+ * its lock, and after an end without the library nothing is recorded any more. */
+static int has_failed(const struct scr_ctx *ctx, const struct last_run *last)
 {
     return last->is_open && (is_job(last->jobid, last->job) ||
-                             (double)time(NULL) - last->seen > SCR_AUTOPILOT_EVERY);
+                             ((double)time(NULL) - last->seen > SCR_AUTOPILOT_EVERY &&
+                              !is_running(ctx, last->jobid)));
 }
 
 /* Nodes of the run before that this one has not. malloc'd; NULL: none, or not known. */
@@ -121,7 +141,7 @@ static void note_start(struct scr_ctx *ctx, const char *nodes, double secs)
     char *config = scr_cfg_text(ctx->cfg);
     look_back(ctx, &last);
     ctx->tally.failures = last.failures;
-    if (has_failed(&last))
+    if (has_failed(ctx, &last))
         note_failure(ctx, &last, nodes);
     SCR_EVENT(ctx, .event = "RUN_START", .ranks = ctx->world.size, .nodes = ctx->nodes,
               .nodelist = nodes, .version = SCR_VERSION, .config = config, .secs = secs,

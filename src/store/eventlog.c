@@ -64,7 +64,7 @@ static int open_log(const struct scr_sys *sys, const char *path, uint64_t size, 
     const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY;
     struct stat st;
     int rotated = 0;
-    TRY(scr_open(sys, path, flags, 0644, fd, err));
+    TRY(scr_open(sys, path, flags, 0666, fd, err));
     if (size == 0)
         return SCR_OK;
     if (sys->fstat(*fd, &st) != 0)
@@ -74,7 +74,7 @@ static int open_log(const struct scr_sys *sys, const char *path, uint64_t size, 
     if (!rotated)
         return SCR_OK;
     TRY(scr_close(sys, fd, path, err));
-    return scr_open(sys, path, flags, 0644, fd, err);
+    return scr_open(sys, path, flags, 0666, fd, err);
 }
 
 static int append(const struct scr_env *env, const struct scr_prefix *p, uint64_t size,

@@ -273,7 +273,7 @@ int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *
     rc = learn_all(&f, rc, dset, err);
     if (rc == SCR_OK) {
         f.announced = announce(&f, dset, err);
-        rc = take_turns_all(&f, fetch_files, err);
+        rc = scr_first(f.announced, take_turns_all(&f, fetch_files, err));
         if (rc == SCR_OK) { /* all files are there */
             int rank = at->world->rank;
             scr_filemap_remove_file(to->map, at->id, rank, f.tmp);

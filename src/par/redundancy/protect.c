@@ -159,7 +159,7 @@ int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int r
         d->longest = r.g.len[i] > d->longest ? r.g.len[i] : d->longest;
     if (rc == SCR_OK)
         rc = scr_redset_enter(&r, d->map, err);
-    for (size_t i = 0; rc != SCR_OK && i < r.nfiles; i++)
+    for (size_t i = 0; rc != SCR_OK && r.current != NULL && i < r.current->n; i++)
         scr_meta_unset_crc32(scr_file_meta(r.current->file[i]));
     scr_redset_fini(&r);
     return rc;
