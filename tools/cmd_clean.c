@@ -153,7 +153,7 @@ static int is_meant(const struct clean *c, const struct scr_leftover *o)
 static int is_running(const struct clean *c, const struct scr_leftover *o)
 {
     return c->a->opt[OPT_ENDED] == NULL &&
-           (scr_hostlist_contains(&c->running, o->job) ||
+           (scr_rm_is_listed(&c->running, o->job) ||
             (c->job.rm.job != NULL && strcmp(c->job.rm.job, o->job) == 0));
 }
 
@@ -260,18 +260,39 @@ static int ask_nodes(struct clean *c, const char *const *argv, struct scr_err *e
     return c->kept > 0 ? SCR_TOOL_NO : SCR_OK;
 }
 
+/* Ids of jobs are no host names: those of an array have an empty pair of brackets. */
+static char *running_option(const struct clean *c)
+{
+    struct scr_str s = SCR_STR_INIT;
+    scr_str_append(&s, "--running=");
+    for (size_t i = 0; i < c->running.n; i++)
+        scr_str_printf(&s, "%s%s", i > 0 ? "," : "", c->running.name[i]);
+    return scr_str_take(&s);
+}
+
+static int take_running(struct clean *c, const char *ids, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t n; *ids != '\0' && rc == SCR_OK; ids += n + (ids[n] == ',')) {
+        n = strcspn(ids, ",");
+        char *id = scr_asprintf("%.*s", (int)n, ids);
+        rc = id ? scr_hostlist_add(&c->running, id, err) : scr_no_memory(err);
+        free(id);
+    }
+    return rc;
+}
+
 /* The manager is asked once, here. */
 static int clean_nodes(struct clean *c, struct scr_err *err)
 {
     static const int passed[] = { OPT_DRY_RUN, OPT_FORCE, OPT_ENDED };
     static const int valued[] = { OPT_PREFIX, OPT_JOBID, OPT_OLDER, OPT_USER };
     struct scr_strv argv = SCR_STRV_INIT;
-    char *running = NULL;
+    char *running = running_option(c);
     int rc;
-    TRY_OUT(scr_hostlist_compress(&c->running, 0, &running, err));
     scr_strv_add(&argv, c->job.self);
     scr_strv_add(&argv, "clean");
-    scr_strv_printf(&argv, "--running=%s", running);
+    scr_strv_add(&argv, running);
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
         if (c->a->opt[passed[i]] != NULL)
             scr_strv_printf(&argv, "--%s", opts[passed[i]].name);
@@ -294,7 +315,7 @@ static int find_running(struct clean *c, struct scr_err *err)
     if (c->a->opt[OPT_ENDED] != NULL)
         return SCR_OK;
     if (c->a->opt[OPT_RUNNING] != NULL)
-        return scr_hostlist_expand(c->a->opt[OPT_RUNNING], &c->running, err);
+        return take_running(c, c->a->opt[OPT_RUNNING], err);
     int rc = scr_rm_jobs(&c->job.rm, c->user, &c->running, &why);
     return rc == SCR_OK
                ? rc

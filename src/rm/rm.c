@@ -479,3 +479,21 @@ int scr_rm_jobs(const struct scr_rm *rm, const char *user, struct scr_hostlist *
             TRY(ask_jobs(rm, managers[i], user, jobs, err));
     return SCR_OK;
 }
+
+static int is_element(const char *job, const char *array)
+{
+    const char *end = strstr(array, "[]");
+    size_t n = end ? (size_t)(++end - array) : 0;
+    if (n == 0 || strncmp(job, array, n) != 0)
+        return 0;
+    size_t digits = strspn(job + n, "0123456789");
+    return digits > 0 && strcmp(job + n + digits, end) == 0;
+}
+
+int scr_rm_is_listed(const struct scr_hostlist *jobs, const char *job)
+{
+    for (size_t i = 0; i < jobs->n; i++)
+        if (strcmp(jobs->name[i], job) == 0 || is_element(job, jobs->name[i]))
+            return 1;
+    return 0;
+}

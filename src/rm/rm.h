@@ -134,6 +134,9 @@ int scr_rm_kill_step(const struct scr_rm *rm, const char *step,
  * this machine has, or the one of SCR_RESOURCE_MANAGER. Of Flux they are not known. */
 int scr_rm_jobs(const struct scr_rm *rm, const char *user, struct scr_hostlist *jobs,
                 struct scr_err *err);
+/* Whether that job is one of them. The id that PBS lists for an array, "12[].srv",
+ * stands for each of its elements, "12[3].srv". */
+int scr_rm_is_listed(const struct scr_hostlist *jobs, const char *job);
 
 /* Names of SCR_VNODES: a host list, or a count meaning n1 … n<count>. */
 int scr_rm_vnodes(const char *text, struct scr_hostlist *names, struct scr_err *err);

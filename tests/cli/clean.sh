@@ -178,6 +178,23 @@ has 0 "n1: node n1: job 16 of $tmp/v: removed 1 dataset"
 is_gone 16
 export SCR_RESOURCE_MANAGER=NONE
 
+# --- an element of an array, which PBS lists as one job ---
+left '17[5].srv' 7 y
+save y 7
+printf '#!/bin/sh\necho "17[].srv"\n' >bin/qselect
+chmod +x bin/qselect
+SCR_RESOURCE_MANAGER=PBS PBS_JOBID=18.srv SCR_NODELIST=n0 scr_clean >"$out" 2>"$err"
+status=$?
+has 0 "node n0: job 17[5].srv of $tmp/y: kept, the job still runs"
+SCR_RESOURCE_MANAGER=PBS PBS_JOBID=18.srv SCR_VNODES='n[0-1]' scr_clean --all-nodes >"$out" 2>"$err"
+status=$?
+has 0 "n1: node n1: job 17[5].srv of $tmp/y: kept, the job still runs"
+is_left '17[5].srv'
+run scr_clean --jobid '17[5].srv'
+has_status 0
+is_gone '17\[5].srv'
+rm bin/qselect
+
 # --- empty directories, as tests of nodes and interrupted removals leave them ---
 mkdir -p base/user1/scr.19 base/user1/scr.18/prefix.0123456789abcdef
 run scr_clean

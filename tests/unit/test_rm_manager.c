@@ -329,6 +329,22 @@ static void jobs_that_have_not_ended(void **state)
     scr_hostlist_free(&l);
 }
 
+static void elements_of_a_listed_array(void **state)
+{
+    (void)state;
+    char *names[] = { "15", "1234[].srv", "9[7].srv" };
+    const struct scr_hostlist l = { names, 3 };
+    const char *const listed[] = { "15", "1234[].srv", "1234[5].srv", "1234[60].srv",
+                                   "9[7].srv" };
+    const char *const others[] = { "5",           "150",         "1234.srv",
+                                   "1234[x].srv", "1234[5].old", "1234[5]",
+                                   "123[5].srv",  "9[8].srv",    "" };
+    for (size_t i = 0; i < sizeof listed / sizeof listed[0]; i++)
+        assert_true(scr_rm_is_listed(&l, listed[i]));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_false(scr_rm_is_listed(&l, others[i]));
+}
+
 static void programs_are_found_in_path(void **state)
 {
     (void)state;
@@ -360,6 +376,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be),
         cmocka_unit_test(a_job_we_are_outside_of),
         cmocka_unit_test(jobs_that_have_not_ended),
+        cmocka_unit_test(elements_of_a_listed_array),
         cmocka_unit_test(programs_are_found_in_path),
     };
     return cmocka_run_group_tests(tests, NULL, test_cfg_teardown);
