@@ -49,7 +49,8 @@ struct clean {
     const char *user;
     double older_s; /* 0: any age */
     struct scr_hostlist running;
-    int removed; /* leftovers */
+    struct scr_hostlist vnodes; /* that are asked; none: all */
+    int removed;                /* leftovers */
     uint64_t bytes;
     int kept; /* of what was asked for */
     int told; /* lines */
@@ -139,13 +140,8 @@ static int clean_one(struct clean *c, struct scr_leftover *o, struct scr_err *er
 static int is_meant(const struct clean *c, const struct scr_leftover *o)
 {
     const char *job = c->a->opt[OPT_JOBID];
-    struct scr_hostlist nodes = SCR_HOSTLIST_INIT;
-    int here = 1;
-    if (c->job.prm.vnodes != NULL) /* of a virtual node that is asked alone */
-        here = o->vnode != NULL &&
-               scr_rm_vnodes(c->job.prm.vnodes, &nodes, NULL) == SCR_OK &&
-               scr_hostlist_contains(&nodes, o->vnode);
-    scr_hostlist_free(&nodes);
+    int here = c->vnodes.n == 0 ||
+               (o->vnode != NULL && scr_hostlist_contains(&c->vnodes, o->vnode));
     return here && (job == NULL || o->job[0] == '\0' || strcmp(job, o->job) == 0) &&
            (double)(time(NULL) - o->newest) >= c->older_s;
 }
@@ -216,6 +212,8 @@ static int clean_here(struct clean *c, struct scr_err *err)
     struct scr_leftover *list = NULL;
     size_t n = 0;
     int rc;
+    const char *vnodes = c->job.prm.vnodes;
+    TRY_OUT(vnodes ? scr_rm_vnodes(vnodes, &c->vnodes, err) : SCR_OK);
     TRY_OUT(list_bases(c, &bases, err));
     TRY_OUT(c->a->opt[OPT_USER] ? scr_proc_become(c->user, err) : SCR_OK);
     TRY_OUT(scr_leftovers_list(&at, &list, &n, err));
@@ -319,7 +317,9 @@ static int find_running(struct clean *c, struct scr_err *err)
     int rc = scr_rm_jobs(&c->job.rm, c->user, &c->running, &why);
     return rc == SCR_OK
                ? rc
-               : scr_fail(err, rc, 0, "%s; with --jobid and --ended it is not asked",
+               : scr_fail(err, rc, 0,
+                          "%s; with --jobid and --ended, or SCR_RESOURCE_MANAGER=NONE, "
+                          "it is not asked",
                           why.text);
 }
 
@@ -338,16 +338,20 @@ static int check_usage(struct clean *c, struct scr_err *err)
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
-    struct clean c = { .t = t, .a = a, .running = SCR_HOSTLIST_INIT };
+    struct clean c = {
+        .t = t, .a = a, .running = SCR_HOSTLIST_INIT, .vnodes = SCR_HOSTLIST_INIT
+    };
     int rc = check_usage(&c, err);
     if (rc != SCR_OK)
         return rc;
-    TRY_OUT(scr_job_open(t, a->opt[OPT_PREFIX], &c.job, err));
+    TRY_OUT((a->opt[OPT_ALL_NODES] ? scr_job_open : scr_job_open_anywhere)(
+        t, a->opt[OPT_PREFIX], &c.job, err));
     c.user = a->opt[OPT_USER] ? a->opt[OPT_USER] : c.job.prm.user_name;
     TRY_OUT(find_running(&c, err));
     TRY_OUT(a->opt[OPT_ALL_NODES] ? clean_nodes(&c, err) : clean_here(&c, err));
 out:
     scr_hostlist_free(&c.running);
+    scr_hostlist_free(&c.vnodes);
     scr_job_close(&c.job);
     return rc;
 }

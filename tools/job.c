@@ -26,6 +26,15 @@ int scr_job_open(struct scr_tool *t, const char *prefix, struct job *job,
     return scr_realpath("/proc/self/exe", &job->self, err);
 }
 
+int scr_job_open_anywhere(struct scr_tool *t, const char *prefix, struct job *job,
+                          struct scr_err *err)
+{
+    *job = (struct job){ .t = t };
+    TRY(scr_tool_cfg_quiet(t, prefix, err));
+    TRY(scr_cfg_params(t->cfg, &job->prm, err));
+    return scr_rm_open_anywhere(&t->env, t->cfg, &job->prm, &job->rm, err);
+}
+
 void scr_job_close(struct job *job)
 {
     scr_rm_close(&job->rm);

@@ -23,6 +23,10 @@ struct job {
 /* Loads the configuration (scr_tool_cfg) without its warnings. Close in any case. */
 int scr_job_open(struct scr_tool *t, const char *prefix, struct job *job,
                  struct scr_err *err);
+/* The same for what needs no allocation: without nodes, without self, and without a job
+ * outside of one. */
+int scr_job_open_anywhere(struct scr_tool *t, const char *prefix, struct job *job,
+                          struct scr_err *err);
 void scr_job_close(struct job *job);
 /* Reads the configuration again: files may have changed meanwhile. The nodes stay those
  * of before; on error, everything does, and scr_check_node, which would find the same,

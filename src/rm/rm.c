@@ -269,20 +269,24 @@ static const struct scr_rm_ops *find_named(const char *name)
     return NULL;
 }
 
-static int pick(struct scr_rm *rm, struct scr_err *err)
+static void pick(struct scr_rm *rm)
 {
-    const char *name = rm->prm->resource_manager;
-    rm->ops = find_named(name);
+    rm->ops = find_named(rm->prm->resource_manager);
     for (int i = 0; rm->ops == NULL; i++)
         if (is_inside(rm->cfg, managers[i]))
             rm->ops = managers[i];
+}
+
+static int check_inside(const struct scr_rm *rm, struct scr_err *err)
+{
     if (is_inside(rm->cfg, rm->ops))
         return SCR_OK;
     return scr_fail(
         err, SCR_E_CONFIG, 0,
         "SCR_RESOURCE_MANAGER=%s (%s): %s is not set, so this is outside of "
         "its allocations",
-        name, scr_cfg_origin(rm->cfg, "SCR_RESOURCE_MANAGER"), rm->ops->job_vars[0]);
+        rm->prm->resource_manager, scr_cfg_origin(rm->cfg, "SCR_RESOURCE_MANAGER"),
+        rm->ops->job_vars[0]);
 }
 
 int scr_rm_vnodes(const char *text, struct scr_hostlist *names, struct scr_err *err)
@@ -353,11 +357,26 @@ int scr_rm_open(const struct scr_env *env, const struct scr_cfg *cfg,
 {
     *rm = (struct scr_rm){ .env = env, .cfg = cfg, .prm = prm };
     int rc;
-    if ((rc = pick(rm, err)) == SCR_OK &&
+    pick(rm);
+    if ((rc = check_inside(rm, err)) == SCR_OK &&
         (rc = scr_hostname(&rm->host, err)) == SCR_OK &&
         (rc = find_job(rm, err)) == SCR_OK && (rc = find_nodes(rm, err)) == SCR_OK)
         rm->is_virtual = nodes_are_virtual(rm);
     else
+        scr_rm_close(rm);
+    return rc;
+}
+
+int scr_rm_open_anywhere(const struct scr_env *env, const struct scr_cfg *cfg,
+                         const struct scr_params *prm, struct scr_rm *rm,
+                         struct scr_err *err)
+{
+    *rm = (struct scr_rm){ .env = env, .cfg = cfg, .prm = prm };
+    int rc;
+    pick(rm);
+    if ((rc = scr_hostname(&rm->host, err)) == SCR_OK && is_inside(cfg, rm->ops))
+        rc = find_job(rm, err);
+    if (rc != SCR_OK)
         scr_rm_close(rm);
     return rc;
 }
@@ -472,10 +491,11 @@ static int ask_jobs(const struct scr_rm *rm, const struct scr_rm_ops *ops,
 int scr_rm_jobs(const struct scr_rm *rm, const char *user, struct scr_hostlist *jobs,
                 struct scr_err *err)
 {
-    const struct scr_rm_ops *named = find_named(rm->prm->resource_manager);
+    const int is_named = find_named(rm->prm->resource_manager) != NULL;
     for (int i = 0; i < NMANAGERS; i++)
-        if (managers[i]->jobs[0] != NULL && (named == NULL || named == managers[i]) &&
-            scr_rm_has_program(rm, managers[i]->jobs[0]))
+        if (managers[i]->jobs[0] != NULL &&
+            (managers[i] == rm->ops ||
+             (!is_named && scr_rm_has_program(rm, managers[i]->jobs[0]))))
             TRY(ask_jobs(rm, managers[i], user, jobs, err));
     return SCR_OK;
 }

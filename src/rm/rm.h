@@ -103,6 +103,11 @@ struct scr_rm {
 /* SCR_E_CONFIG: a manager was named whose job this is not, or SCR_NODELIST is none. */
 int scr_rm_open(const struct scr_env *env, const struct scr_cfg *cfg,
                 const struct scr_params *prm, struct scr_rm *rm, struct scr_err *err);
+/* The same without the nodes, inside or outside of an allocation; job is NULL outside.
+ */
+int scr_rm_open_anywhere(const struct scr_env *env, const struct scr_cfg *cfg,
+                         const struct scr_params *prm, struct scr_rm *rm,
+                         struct scr_err *err);
 struct scr_rm_job {
     const char *manager; /* its name */
     const char *id;      /* there */
@@ -130,8 +135,10 @@ int scr_rm_kill_step(const struct scr_rm *rm, const char *step,
                      const struct scr_hostlist *others, char **killed,
                      struct scr_err *err);
 
-/* Adds the ids of the jobs of a user that have not ended, by all managers whose tools
- * this machine has, or the one of SCR_RESOURCE_MANAGER. Of Flux they are not known. */
+/* Adds the ids of the jobs of a user that have not ended, by the manager we are in a
+ * job of and all others whose tools this machine has, or only the one of
+ * SCR_RESOURCE_MANAGER. Fails if one of them cannot be asked: its jobs may run. Of Flux
+ * they are not known. */
 int scr_rm_jobs(const struct scr_rm *rm, const char *user, struct scr_hostlist *jobs,
                 struct scr_err *err);
 /* Whether that job is one of them. The id that PBS lists for an array, "12[].srv",

@@ -152,7 +152,7 @@ run scr_clean --jobid 16
 has 1 "the job still runs"
 printf '#!/bin/sh\necho no controller >&2; exit 1\n' >bin/squeue
 run scr_clean
-fails 2 "SLURM does not report which jobs run: squeue: exit status 1: no controller; with --jobid and --ended it is not asked"
+fails 2 "SLURM does not report which jobs run: squeue: exit status 1: no controller; with --jobid and --ended, or SCR_RESOURCE_MANAGER=NONE, it is not asked"
 is_left 16
 printf '#!/bin/sh\nexit 0\n' >bin/squeue
 ran="in the job" && SLURM_JOB_ID=16 SLURM_NODELIST=n1 scr_clean >"$out" 2>"$err"
@@ -178,17 +178,47 @@ has 0 "n1: node n1: job 16 of $tmp/v: removed 1 dataset"
 is_gone 16
 export SCR_RESOURCE_MANAGER=NONE
 
-# --- an element of an array, which PBS lists as one job ---
-left '17[5].srv' 7 y
+# --- a manager that is known and cannot be asked; it needs no allocation ---
+left 17 7 y
 save y 7
+export SCR_RESOURCE_MANAGER=PBS
+run scr_clean
+fails 2 "PBS does not report which jobs run: qselect: no such program in PATH; with --jobid"
+unset SCR_RESOURCE_MANAGER
+ran="in a job of PBS" && PBS_JOBID=18.srv scr_clean >"$out" 2>"$err"
+status=$?
+fails 2 "PBS does not report which jobs run: qselect: no such program in PATH; with --jobid"
+export SCR_RESOURCE_MANAGER=PBS
+is_left 17
+run scr_clean --jobid 17 --ended --dry-run
+has 0 "node n0: job 17 of $tmp/y: would remove 1 dataset"
+SCR_VNODES=0 scr_clean --jobid 17 --ended >"$out" 2>"$err"
+status=$?
+fails 2 "SCR_VNODES=0: expected node names"
+run scr_clean --jobid 17 --ended --all-nodes
+fails 2 "PBS_JOBID is not set, so this is outside of its allocations"
+printf '#!/bin/sh\necho 17\n' >bin/qselect
+chmod +x bin/qselect
+run scr_clean
+has 0 "node n0: job 17 of $tmp/y: kept, the job still runs"
+rm bin/qselect
+SCR_RESOURCE_MANAGER=SLURM SLURM_JOB_ID=17 scr_clean --jobid 17 --ended >"$out" 2>"$err" # as an epilog: no list of nodes
+status=$?
+has 0 "node n0: job 17 of $tmp/y: removed 1 dataset"
+is_gone 17
+export SCR_RESOURCE_MANAGER=NONE
+
+# --- an element of an array, which PBS lists as one job ---
+left '17[5].srv' 7 z
+save z 7
 printf '#!/bin/sh\necho "17[].srv"\n' >bin/qselect
 chmod +x bin/qselect
 SCR_RESOURCE_MANAGER=PBS PBS_JOBID=18.srv SCR_NODELIST=n0 scr_clean >"$out" 2>"$err"
 status=$?
-has 0 "node n0: job 17[5].srv of $tmp/y: kept, the job still runs"
+has 0 "node n0: job 17[5].srv of $tmp/z: kept, the job still runs"
 SCR_RESOURCE_MANAGER=PBS PBS_JOBID=18.srv SCR_VNODES='n[0-1]' scr_clean --all-nodes >"$out" 2>"$err"
 status=$?
-has 0 "n1: node n1: job 17[5].srv of $tmp/y: kept, the job still runs"
+has 0 "n1: node n1: job 17[5].srv of $tmp/z: kept, the job still runs"
 is_left '17[5].srv'
 run scr_clean --jobid '17[5].srv'
 has_status 0
