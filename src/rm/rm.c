@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/cwd.h"
 #include "base/io.h"
+#include "base/strv.h"
 #include "base/units.h"
 #include "rm/many.h"
 #include "rm/rm_impl.h"
@@ -134,33 +136,50 @@ static int complain(const struct scr_many_task *t, const char *name, double limi
                     n ? ": " : "", n, t->errout);
 }
 
+/* Users set defaults of squeue and sinfo, which hide jobs and nodes from us. */
+static void without_filters(struct scr_strv *env)
+{
+    for (char *const *e = scr_cfg_process_environ(); e != NULL && *e != NULL; e++)
+        if (strncmp(*e, "SQUEUE_", 7) == 0 || strncmp(*e, "SINFO_", 6) == 0)
+            scr_strv_printf(env, "%.*s", (int)strcspn(*e, "="), *e);
+}
+
+static int run_tool(const struct scr_rm *rm, struct scr_many_task *t, const char *name,
+                    char **out, struct scr_err *err)
+{
+    double limit = ask_timeout(rm);
+    int rc;
+    TRY_OUT(scr_many_run(t, 1, 1, limit, err));
+    if (t->end != SCR_MANY_ENDED || t->status != 0)
+        TRY_OUT(complain(t, name, limit, err));
+    *out = t->out;
+    t->out = NULL;
+    cut_newlines(*out);
+out:
+    scr_many_free(t, 1);
+    return rc;
+}
+
 int scr_rm_ask(const struct scr_rm *rm, const char *const *argv, const char *const *env,
                char **out, struct scr_err *err)
 {
+    struct scr_strv words = SCR_STRV_INIT, settings = SCR_STRV_INIT;
     char *path = NULL;
-    size_t n = 0;
+    int rc;
     *out = NULL;
-    while (argv[n] != NULL)
-        n++;
-    const char **v = scr_calloc(n + 1, sizeof *v);
-    int rc = v ? scr_rm_program(rm, argv[0], &path, err) : scr_no_memory(err);
-    if (rc == SCR_OK) {
-        struct scr_many_task t = { .argv = v, .env = env };
-        memcpy(v, argv, n * sizeof *v);
-        v[0] = path;
-        double limit = ask_timeout(rm);
-        rc = scr_many_run(&t, 1, 1, limit, err);
-        if (rc == SCR_OK && (t.end != SCR_MANY_ENDED || t.status != 0))
-            rc = complain(&t, argv[0], limit, err);
-        if (rc == SCR_OK) {
-            *out = t.out;
-            t.out = NULL;
-            cut_newlines(*out);
-        }
-        scr_many_free(&t, 1);
-    }
+    TRY_OUT(scr_rm_program(rm, argv[0], &path, err));
+    scr_strv_add(&words, path);
+    scr_strv_add_all(&words, argv + 1);
+    without_filters(&settings);
+    scr_strv_add_all(&settings, env);
+    TRY_OUT(words.bad || settings.bad ? scr_no_memory(err) : SCR_OK);
+    struct scr_many_task t = { .argv = scr_strv_argv(&words),
+                               .env = scr_strv_argv(&settings) };
+    TRY_OUT(run_tool(rm, &t, argv[0], out, err));
+out:
+    scr_strv_free(&words);
+    scr_strv_free(&settings);
     free(path);
-    free(v);
     return rc;
 }
 
@@ -474,9 +493,13 @@ static int ask_jobs(const struct scr_rm *rm, const struct scr_rm_ops *ops,
 {
     struct scr_err why = SCR_ERR_INIT;
     const char *argv[sizeof ops->jobs / sizeof ops->jobs[0] + 1] = { NULL };
-    char *out;
+    char *out, uid[24];
+    (void)snprintf(uid, sizeof uid, "%lu", (unsigned long)geteuid());
     for (size_t i = 0; ops->jobs[i] != NULL; i++)
-        argv[i] = strcmp(ops->jobs[i], SCR_RM_USER) == 0 ? user : ops->jobs[i];
+        if (strcmp(ops->jobs[i], SCR_RM_UID) == 0)
+            argv[i] = geteuid() != 0 ? uid : user;
+        else
+            argv[i] = strcmp(ops->jobs[i], SCR_RM_USER) == 0 ? user : ops->jobs[i];
     int rc = scr_rm_ask(rm, argv, NULL, &out, &why);
     char *rest = out;
     for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;)

@@ -79,11 +79,13 @@ struct scr_rm_ops {
     int (*kill_step)(const struct scr_rm *rm, const char *step, char **killed,
                      struct scr_err *err);
     /* Prints the ids of the jobs of a user that have not ended, as the first of
-     * job_vars has them; SCR_RM_USER stands for the user. */
+     * job_vars has them; SCR_RM_USER stands for the user, SCR_RM_UID, unless we are
+     * root, for our number: the name may be another (SCR_USER_NAME). */
     const char *jobs[8];
     const char *no_jobs; /* how it complains if there are none; NULL: it does not */
 };
 #define SCR_RM_USER "%u"
+#define SCR_RM_UID  "%U"
 
 struct scr_rm {
     const struct scr_rm_ops *ops;

@@ -11,7 +11,8 @@ extern const struct scr_rm_ops scr_rm_slurm, scr_rm_lsf, scr_rm_flux, scr_rm_pbs
     scr_rm_none;
 
 /* Runs a tool of the resource manager; its stdout, malloc'd, without the newline at the
- * end. env as in struct scr_proc_spec, may be NULL. A tool that is not there, ends with
+ * end. env as in struct scr_proc_spec, may be NULL; SQUEUE_* and SINFO_* of our
+ * environment are removed. A tool that is not there, ends with
  * a status other than 0 or takes too long (rm->ask_by) is an error with the first line
  * it wrote to stderr. */
 int scr_rm_ask(const struct scr_rm *rm, const char *const *argv, const char *const *env,

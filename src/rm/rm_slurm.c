@@ -171,5 +171,5 @@ const struct scr_rm_ops scr_rm_slurm = {
     .end_time = slurm_end_time,
     .steps = slurm_steps,
     .kill_step = slurm_kill_step,
-    .jobs = { "squeue", "-h", "-u", SCR_RM_USER, "-o", "%A", NULL },
+    .jobs = { "squeue", "-h", "-a", "-u", SCR_RM_UID, "-o", "%A", NULL },
 };

