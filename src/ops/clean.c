@@ -320,15 +320,20 @@ void scr_leftovers_free(const struct scr_env *env, struct scr_leftover *list, si
 
 /* --- who uses it --- */
 
-static int is_held(const struct scr_env *env, char *path, uint64_t key)
+/* A lock that cannot be read counts as held, and that is the error, which the caller's
+ * does not replace. Frees path. */
+static int is_held(const struct scr_env *env, char *path, uint64_t key,
+                   struct scr_err *err)
 {
+    struct scr_err why = SCR_ERR_INIT;
     struct scr_lock_holder who = { 0 };
-    if (path != NULL && key != 0)
-        (void)scr_lock_look_key(env->sys, path, key, &who, NULL);
-    else if (path != NULL)
-        (void)scr_lock_look(env->sys, path, &who, NULL);
+    int rc = path == NULL ? scr_no_memory(&why)
+             : key != 0   ? scr_lock_look_key(env->sys, path, key, &who, &why)
+                          : scr_lock_look(env->sys, path, &who, &why);
+    if (rc != SCR_OK)
+        (void)scr_fail(err, SCR_E_LOCKED, 0, "it may be in use: %s", why.text);
     free(path);
-    return who.held;
+    return rc != SCR_OK || who.held;
 }
 
 /* Locks of the prefix directory cover what runs on other nodes, and the time between
@@ -340,11 +345,11 @@ static int look_at_prefix(const struct scr_env *env, const struct scr_leftover *
     const char *by = NULL;
     if (!scr_identity_open(env, o->prefix, o->name, &p))
         return SCR_OK;
-    if (is_held(env, scr_prefix_file(&p, SCR_RUNS_LOCK), scr_str_key(o->job)))
+    if (is_held(env, scr_prefix_file(&p, SCR_RUNS_LOCK), scr_str_key(o->job), err))
         by = "a run of job";
-    else if (is_held(env, scr_prefix_file(&p, SCR_RUN_LOCK), 0))
+    else if (is_held(env, scr_prefix_file(&p, SCR_RUN_LOCK), 0, err))
         by = "scr_srun or the like, maybe of job";
-    else if (is_held(env, scr_prefix_file(&p, SCR_SCAVENGE_LOCK), 0))
+    else if (is_held(env, scr_prefix_file(&p, SCR_SCAVENGE_LOCK), 0, err))
         by = "a scavenge, maybe of job";
     scr_prefix_fini(&p);
     return by ? scr_fail(err, SCR_E_LOCKED, 0, "%s is in use by %s %s", o->prefix, by,
@@ -370,7 +375,7 @@ int scr_leftover_look(const struct scr_env *env, const struct scr_leftover *o,
 {
     for (size_t i = 0; i < o->dirs.n; i++) {
         for (size_t j = 0; j < NLOCKS; j++)
-            if (is_held(env, scr_path_join(o->dirs.v[i], lock_names[j]), 0))
+            if (is_held(env, scr_path_join(o->dirs.v[i], lock_names[j]), 0, err))
                 return scr_fail(err, SCR_E_LOCKED, 0, "%s is in use: %s is held",
                                 o->dirs.v[i], lock_names[j]);
         TRY(look_at_daemon(env, o->dirs.v[i], err));

@@ -50,8 +50,8 @@ int scr_leftovers_list(const struct scr_clean_at *at, struct scr_leftover **list
 void scr_leftovers_free(const struct scr_env *env, struct scr_leftover *list, size_t n);
 
 /* SCR_E_LOCKED: a run, a copy or a scavenge uses it, or scr_srun or the like is at work
- * in its prefix directory. look only asks, else the locks are taken, which keeps runs
- * out. */
+ * in its prefix directory, or a lock cannot be read. look only asks, else the locks are
+ * taken, which keeps runs out. */
 int scr_leftover_look(const struct scr_env *env, const struct scr_leftover *l,
                       struct scr_err *err);
 int scr_leftover_hold(const struct scr_env *env, struct scr_leftover *l,

@@ -140,6 +140,17 @@ for lock in "$dir/job.lock" "$dir/copy.lock" "$dir/transfer.life.lock" v/.scr/ru
     left 16 7 v
 done
 
+# --- and so does what may be in use: its lock cannot be read ---
+for lock in "$dir/job.lock" v/.scr/runs.lock v/.scr/run.scr.lock v/.scr/scavenge.lock; do
+    rm -f "$lock"
+    ln -s nowhere "$lock"
+    run scr_clean --jobid 16 --force
+    has 1 "node n0: job 16 of $tmp/v: kept, it may be in use: "
+    check "job 16" -e "$dir/filemap_0.scrinfo"
+    rm "$lock"
+    left 16 7 v
+done
+
 # --- and jobs that run, by the resource manager or as the one we are in ---
 mkdir bin
 unset SCR_RESOURCE_MANAGER
