@@ -122,7 +122,10 @@ static void note_failure(struct scr_ctx *ctx, const struct last_run *last,
                                            [SCR_FAILED_NODE] = "node",
                                            [SCR_FAILED_SYSTEM] = "beyond" };
     enum scr_failure class = scr_pilot_failure(ctx);
-    char *lost = class != SCR_FAILED_PROCESS ? lost_nodes(last, nodes) : NULL;
+    /* Another job has other nodes, which says nothing of those of the run before. */
+    char *lost = is_job(last->jobid, last->job) && class != SCR_FAILED_PROCESS
+                     ? lost_nodes(last, nodes)
+                     : NULL;
     char *note = last->run > 0 ? scr_asprintf("run %lld of job %s did not end",
                                               (long long)last->run,
                                               last->jobid ? last->jobid : "?")

@@ -128,37 +128,52 @@ static void advise_flush(struct scr_history *h)
                100 * share);
 }
 
+struct loss {
+    double secs;
+    int64_t n;
+};
+
+/* Failures that went beyond the cache, with lost nodes or without: where no node of the
+ * job was lost, the caches ended with its allocation, or were removed. */
+static struct loss lost_beyond(const struct scr_history *h, int with_nodes)
+{
+    struct loss sum = { 0, 0 };
+    for (size_t i = 0; i < h->nfailures; i++) {
+        const struct scr_hist_failure *f = &h->failure[i];
+        if (f->class == NULL || strcmp(f->class, "beyond") != 0 ||
+            (f->nodes != NULL) != with_nodes)
+            continue;
+        sum.n++;
+        sum.secs += f->lost;
+    }
+    return sum;
+}
+
 static void advise_scheme(struct scr_history *h)
 {
     char text[32];
-    double lost = 0;
-    int64_t n = 0;
-    for (size_t i = 0; i < h->nfailures; i++) {
-        const char *class = h->failure[i].class;
-        if (class == NULL || strcmp(class, "beyond") != 0)
-            continue;
-        n++;
-        lost += h->failure[i].lost;
-    }
-    if (n == 0 || lost / h->sums.wall < WORTH_IT)
+    const struct loss loss = lost_beyond(h, 1);
+    double share = loss.secs / h->sums.wall;
+    if (loss.n == 0 || share < WORTH_IT)
         return;
-    scr_hist_duration(lost, text, sizeof text);
-    advise(h, lost / h->sums.wall,
+    scr_hist_duration(loss.secs, text, sizeof text);
+    advise(h, share,
            "use a scheme that survives more lost nodes, or flush more often: %lld of "
            "%zu failures cost the checkpoints in cache, and %s of computing (%.1f %%)",
-           (long long)n, h->nfailures, text, 100 * lost / h->sums.wall);
+           (long long)loss.n, h->nfailures, text, 100 * share);
 }
 
 static void advise_end(struct scr_history *h)
 {
     char text[32];
-    double share = h->sums.lost_without / h->sums.wall;
-    if (h->sums.runs_ended[SCR_RUN_CUT] == 0 || share < WORTH_IT)
+    const struct loss loss = lost_beyond(h, 0);
+    double lost = h->sums.lost_without + loss.secs, share = lost / h->sums.wall;
+    if ((h->sums.runs_ended[SCR_RUN_CUT] == 0 && loss.n == 0) || share < WORTH_IT)
         return;
-    scr_hist_duration(h->sums.lost_without, text, sizeof text);
+    scr_hist_duration(lost, text, sizeof text);
     advise(h, share,
            "set SCR_HALT_SECONDS, so that runs end with a checkpoint before their "
-           "allocation does: %s of computing were lost without a failure (%.1f %%)",
+           "allocation does: %s of computing were lost without a lost node (%.1f %%)",
            text, 100 * share);
 }
 

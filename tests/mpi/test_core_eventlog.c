@@ -96,6 +96,28 @@ static void check_figures(struct job *job, const char *event, int n, const char 
     CHECK_INT((int)s.found.files, JOB_FILES * 4);
 }
 
+/* Its events are of the year 2001: no run of them still computes. */
+static void make_log_old(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    static const char time[] = "{\"time\":\"";
+    char path[800], line[4096];
+    if (job->rank == 0) {
+        snprintf(path, sizeof path, "%s/.scr/log", job->prefix);
+        FILE *log = fopen(path, "r+");
+        CHECK(log != NULL);
+        for (long at = 0; fgets(line, sizeof line, log) != NULL; at = ftell(log)) {
+            long next = ftell(log);
+            CHECK(strncmp(line, time, sizeof time - 1) == 0);
+            CHECK_INT(fseek(log, at + (long)sizeof time - 1, SEEK_SET), 0);
+            CHECK(fputs("2001", log) >= 0);
+            CHECK_INT(fseek(log, next, SEEK_SET), 0);
+        }
+        CHECK_INT(fclose(log), 0);
+    }
+    mpi_test_barrier(job->comm);
+}
+
 /* --- cases --- */
 
 JOB_CASE(a_run_that_ends_well, 4)
@@ -246,6 +268,25 @@ JOB_CASE(an_open_run_of_another_job_is_no_failure, 4)
                      "FAILURE RUN_START RUN_END");
 }
 
+/* Of an earlier allocation, which has ended, no node is lost. */
+JOB_CASE(nodes_of_an_earlier_job_are_not_lost, 4)
+{
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    job_lose_node(job, nodes);
+    make_log_old(job);
+    ctx = job_start(job, "n[5-8]", "SCR_FLUSH=1", "SCR_JOB_ID=other", NULL);
+    job_check_restart(job, ctx, "one", 1);
+    job_end(job, ctx);
+    const struct seen failure = look(job, "FAILURE", 0);
+    if (job->rank != 0)
+        return;
+    CHECK_STR(failure.texts[WHERE], "beyond");
+    CHECK_STR(failure.texts[NODES], "");
+    CHECK(strstr(failure.texts[NOTE], "run 1 of job ") == failure.texts[NOTE]);
+}
+
 JOB_CASE(output_flushed_by_threads, 4)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -295,6 +336,7 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(a_run_that_ends_well), RUN(a_run_that_fails),
                   RUN(a_start_that_fetches), RUN(a_checkpoint_that_fails), RUN(a_halt),
                   RUN(an_open_run_of_another_job_is_no_failure),
+                  RUN(nodes_of_an_earlier_job_are_not_lost),
                   RUN(output_flushed_by_threads), RUN(nothing_is_recorded_if_it_is_off),
                   RUN(a_log_that_cannot_be_written_costs_a_line)));
 }

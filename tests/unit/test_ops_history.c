@@ -204,6 +204,45 @@ static void advice_has_the_expected_gain(void **state)
     scr_history_fini(&h);
 }
 
+static int advises(const struct scr_history *h, const char *what)
+{
+    for (size_t i = 0; i < h->nadvices; i++)
+        if (strstr(h->advice[i].text, what) != NULL)
+            return 1;
+    return 0;
+}
+
+/* A run of job a that computed in vain for an hour after its only checkpoint, which job
+ * b fetches. */
+static void lose_an_hour(struct scr_history *h, const char *job, const char *lost)
+{
+    ADD(h, .at = 1000, .event = "RUN_START", .version = "4");
+    checkpoint(h, 1300, 300, 1);
+    ADD(h, .at = 4910, .event = "COMPUTE_END", .secs = 3600);
+    ADD(h, .at = 9000, .event = "FAILURE", .class = "beyond", .nodelist = lost,
+        .jobid = job);
+    ADD(h, .at = 9000, .event = "RUN_START", .version = "4", .jobid = job);
+    ADD(h, .at = 9000, .event = "RESTART_SUCCESS", .dset = 1, .jobid = job);
+    finish(h);
+}
+
+/* An allocation that ended takes its caches along, whatever the scheme. */
+static void a_scheme_is_advised_for_lost_nodes(void **state)
+{
+    (void)state;
+    struct scr_history h;
+    scr_history_init(&h);
+    lose_an_hour(&h, "1", "n2");
+    assert_true(advises(&h, "use a scheme that survives more"));
+    assert_false(advises(&h, "SCR_HALT_SECONDS"));
+    scr_history_fini(&h);
+    scr_history_init(&h);
+    lose_an_hour(&h, "2", NULL);
+    assert_false(advises(&h, "use a scheme that survives more"));
+    assert_true(advises(&h, "set SCR_HALT_SECONDS"));
+    scr_history_fini(&h);
+}
+
 /* Events that are of no use, or missing, or at the wrong time. */
 static void odd_logs_are_counted(void **state)
 {
@@ -378,6 +417,7 @@ int main(void)
         cmocka_unit_test(runs_datasets_and_failures_are_linked),
         cmocka_unit_test(costs_bandwidth_and_plan_follow),
         cmocka_unit_test(advice_has_the_expected_gain),
+        cmocka_unit_test(a_scheme_is_advised_for_lost_nodes),
         cmocka_unit_test(odd_logs_are_counted),
         cmocka_unit_test(nothing_is_a_history_too),
         cmocka_unit_test(jobs_do_not_mix),
