@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,27 +54,32 @@ int scr_event_known(const char *name)
     return 0;
 }
 
+/* Seconds: some 300 years, so that sums stay exact, and what a clock tells from 0, so
+ * that bytes a second are finite. */
+#define LONGEST  1e10
+#define SHORTEST 1e-9
+
 /* The members in the order in which they are written. */
 static const struct member {
     const char *key;
-    size_t at; /* in struct scr_event */
-    enum { TEXT, COUNT, REAL } kind;
+    size_t at;                               /* in struct scr_event */
+    enum { TEXT, NUMBER, COUNT, REAL } kind; /* NUMBER: a count that is an int */
 } members[] = {
     { "time", offsetof(struct scr_event, time), TEXT },
     { "host", offsetof(struct scr_event, host), TEXT },
     { "jobid", offsetof(struct scr_event, jobid), TEXT },
     { "event", offsetof(struct scr_event, event), TEXT },
-    { "dset", offsetof(struct scr_event, dset), COUNT },
+    { "dset", offsetof(struct scr_event, dset), NUMBER },
     { "name", offsetof(struct scr_event, name), TEXT },
     { "secs", offsetof(struct scr_event, secs), REAL },
     { "bytes", offsetof(struct scr_event, bytes), COUNT },
     { "files", offsetof(struct scr_event, files), COUNT },
     { "from", offsetof(struct scr_event, from), TEXT },
     { "to", offsetof(struct scr_event, to), TEXT },
-    { "ranks", offsetof(struct scr_event, ranks), COUNT },
-    { "nodes", offsetof(struct scr_event, nodes), COUNT },
+    { "ranks", offsetof(struct scr_event, ranks), NUMBER },
+    { "nodes", offsetof(struct scr_event, nodes), NUMBER },
     { "nodelist", offsetof(struct scr_event, nodelist), TEXT },
-    { "run", offsetof(struct scr_event, run), COUNT },
+    { "run", offsetof(struct scr_event, run), NUMBER },
     { "class", offsetof(struct scr_event, class), TEXT },
     { "version", offsetof(struct scr_event, version), TEXT },
     { "config", offsetof(struct scr_event, config), TEXT },
@@ -100,14 +106,15 @@ static json_t *text_json(const char *text)
 static json_t *member_json(const struct member *m, const void *at, int *there)
 {
     double secs = m->kind == REAL ? *(const double *)at : -1;
-    int64_t count = m->kind == COUNT ? *(const int64_t *)at : -1;
+    int is_count = m->kind == NUMBER || m->kind == COUNT;
+    int64_t count = is_count ? *(const int64_t *)at : -1;
     const char *text = m->kind == TEXT ? *(const char *const *)at : NULL;
     *there = text != NULL || count >= 0 || (isfinite(secs) && secs >= 0);
     if (!*there)
         return NULL;
     if (m->kind == TEXT)
         return text_json(text);
-    return m->kind == COUNT ? json_integer(count) : json_real(secs);
+    return is_count ? json_integer(count) : json_real(secs);
 }
 
 static json_t *event_json(const struct scr_event *e)
@@ -161,10 +168,13 @@ static void set_member(const struct scr_jsonline *j, const struct member *m,
         *(const char **)at = j->value;
     if (j->kind != SCR_JSON_NUMBER)
         return;
-    if (m->kind == COUNT && scr_parse_i64(j->value, &count) && count >= 0)
+    int64_t most = m->kind == NUMBER ? INT_MAX : INT64_MAX;
+    if ((m->kind == NUMBER || m->kind == COUNT) && scr_parse_i64(j->value, &count) &&
+        count >= 0 && count <= most)
         *(int64_t *)at = count;
-    if (m->kind == REAL && scr_parse_f64(j->value, &real) && real >= 0)
-        *(double *)at = real;
+    if (m->kind == REAL && scr_parse_f64(j->value, &real) && real >= 0 &&
+        real <= LONGEST)
+        *(double *)at = real < SHORTEST ? 0 : real;
 }
 
 int scr_event_decode(char *line, size_t n, struct scr_event *e)

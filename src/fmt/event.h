@@ -50,7 +50,8 @@ int scr_event_encode(const struct scr_event *e, char **line, size_t *n,
  * the line, which is changed. 0: damaged, which is a line that is no JSON object or has
  * no time and event as they should be; *e is not to be used then. Events that are not
  * in the list are decoded, too; members that are unknown, or of another kind than they
- * should be, are left out. */
+ * should be, are left out, as are seconds above 1e10 and, except bytes and files,
+ * counts that are no int. Seconds below 1e-9 are 0. */
 int scr_event_decode(char *line, size_t n, struct scr_event *e);
 
 #endif

@@ -194,6 +194,31 @@ static void what_is_not_known_is_left_out(void **state)
     free(line);
 }
 
+/* A damaged line cannot make sums overflow, or conversions to int. */
+static void numbers_that_cannot_be_are_left_out(void **state)
+{
+    (void)state;
+    struct scr_event e;
+    char *line;
+    assert_true(decode("{\"time\":\"" TIME "\",\"event\":\"HALT\","
+                       "\"dset\":2147483648,\"run\":9223372036854775807,"
+                       "\"ranks\":2147483648,\"nodes\":4294967297,\"secs\":1e308,"
+                       "\"bytes\":9223372036854775808,\"files\":9223372036854775807}",
+                       &line, &e));
+    assert_true(e.dset == -1 && e.run == -1 && e.ranks == -1 && e.nodes == -1);
+    assert_true(e.secs == -1 && e.bytes == -1 && e.files == INT64_MAX);
+    free(line);
+    assert_true(decode("{\"time\":\"" TIME "\",\"event\":\"HALT\","
+                       "\"dset\":2147483647,\"run\":2147483647,\"secs\":1e10}",
+                       &line, &e));
+    assert_true(e.dset == INT32_MAX && e.run == INT32_MAX && e.secs == 1e10);
+    free(line);
+    assert_true(decode("{\"time\":\"" TIME "\",\"event\":\"HALT\",\"secs\":1e-300}",
+                       &line, &e));
+    assert_true(e.secs == 0);
+    free(line);
+}
+
 static void a_line_without_time_or_event_is_damaged(void **state)
 {
     (void)state;
@@ -225,6 +250,7 @@ int main(void)
         cmocka_unit_test(incomplete_events_are_refused),
         cmocka_unit_test(what_was_encoded_is_decoded),
         cmocka_unit_test(what_is_not_known_is_left_out),
+        cmocka_unit_test(numbers_that_cannot_be_are_left_out),
         cmocka_unit_test(a_line_without_time_or_event_is_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
