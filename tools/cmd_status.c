@@ -60,8 +60,8 @@ static int ask_for_job(struct view *v, int64_t *end, struct scr_err *why)
 static int64_t count_spares(const struct scr_rm *rm, const struct scr_status *s)
 {
     size_t used = s->nodes > 0 ? (size_t)s->nodes : rm->nodes.n;
-    for (size_t i = 0; i < s->log.lost.n; i++)
-        used += (size_t)scr_hostlist_contains(&rm->nodes, s->log.lost.name[i]);
+    for (size_t i = 0; i < rm->nodes.n; i++)
+        used += scr_table_find(&s->log.lost, rm->nodes.name[i]) != NULL;
     return rm->nodes.n == 0     ? -1
            : rm->nodes.n > used ? (int64_t)(rm->nodes.n - used)
                                 : 0;

@@ -103,15 +103,25 @@ static json_t *texts_json(char *const *text, size_t n)
     return array;
 }
 
+static json_t *lost_json(const struct scr_table *lost)
+{
+    json_t *array = json_array();
+    for (SCR_EACH(const struct scr_item, node, lost))
+        if (json_array_append_new(array, scr_tool_json_text(node->name)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
 static json_t *history_json(const struct scr_status *s)
 {
-    return json_pack("{s:I, s:{s:I, s:I, s:I}, s:o, s:o}", "runs",
-                     (json_int_t)s->log.runs, "failures", "process",
-                     (json_int_t)s->failures[SCR_FAILED_PROCESS], "node",
-                     (json_int_t)s->failures[SCR_FAILED_NODE], "beyond",
-                     (json_int_t)s->failures[SCR_FAILED_SYSTEM], "nodes_lost",
-                     texts_json(s->log.lost.name, s->log.lost.n), "spares",
-                     number(s->spares, s->spares >= 0));
+    return json_pack(
+        "{s:I, s:{s:I, s:I, s:I}, s:o, s:o}", "runs", (json_int_t)s->log.runs,
+        "failures", "process", (json_int_t)s->failures[SCR_FAILED_PROCESS], "node",
+        (json_int_t)s->failures[SCR_FAILED_NODE], "beyond",
+        (json_int_t)s->failures[SCR_FAILED_SYSTEM], "nodes_lost",
+        lost_json(&s->log.lost), "spares", number(s->spares, s->spares >= 0));
 }
 
 static json_t *halt_json(const struct scr_status *s)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hostlist.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "status_print.h"
@@ -229,12 +230,17 @@ static void row_checkpoint(struct scr_str *to, const struct scr_status *s)
     scr_str_printf(to, "%s%s", s->next > 0 ? "; " : "", s->advice);
 }
 
-static void add_lost_nodes(struct scr_str *to, const struct scr_hostlist *lost)
+static void add_lost_nodes(struct scr_str *to, const struct scr_table *lost)
 {
+    struct scr_hostlist names = SCR_HOSTLIST_INIT;
     char *list = NULL;
+    int rc = SCR_OK;
     if (lost->n == 0)
         return;
-    int rc = scr_hostlist_compress(lost, 1, &list, NULL);
+    for (SCR_EACH(const struct scr_item, node, lost))
+        rc = scr_first(rc, scr_hostlist_add(&names, node->name, NULL));
+    rc = scr_first(rc, scr_hostlist_compress(&names, 1, &list, NULL));
+    scr_hostlist_free(&names);
     scr_str_printf(to, ", %zu node%s lost (%s)", lost->n, plural((int64_t)lost->n),
                    rc == SCR_OK ? list : "?");
     free(list);

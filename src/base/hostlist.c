@@ -84,6 +84,7 @@ void scr_hostlist_free(struct scr_hostlist *list)
 /* One item of a list while it is expanded, one bracket group after the other. */
 struct expansion {
     struct scr_hostlist *list;
+    size_t most;      /* names; then it ends with SCR_E_FULL */
     const char *item; /* for messages: */
     int item_len;
     char name[NAME_BYTES + 1]; /* the name so far */
@@ -163,6 +164,8 @@ static int expand_from(struct expansion *x, size_t len, const char *p)
     if (open != NULL)
         return expand_group(x, len, open + 1);
     x->name[len] = '\0';
+    if (x->list->n == x->most)
+        return SCR_E_FULL;
     return is_host(x->name) ? scr_hostlist_add(x->list, x->name, x->err)
                             : bad_item(x, "not a host name");
 }
@@ -201,8 +204,14 @@ static int expand_item(struct expansion *x)
 
 int scr_hostlist_expand(const char *text, struct scr_hostlist *out, struct scr_err *err)
 {
+    return scr_hostlist_expand_front(text, SIZE_MAX, out, err);
+}
+
+int scr_hostlist_expand_front(const char *text, size_t most, struct scr_hostlist *out,
+                              struct scr_err *err)
+{
     struct scr_hostlist list = SCR_HOSTLIST_INIT;
-    struct expansion x = { .list = &list, .err = err };
+    struct expansion x = { .list = &list, .most = most, .err = err };
     int rc = SCR_OK;
     *out = list;
     if (text[0] == '\0')
@@ -214,7 +223,7 @@ int scr_hostlist_expand(const char *text, struct scr_hostlist *out, struct scr_e
         p = p[x.item_len] == ',' ? p + x.item_len + 1 : NULL;
         rc = expand_item(&x);
     }
-    if (rc != SCR_OK) {
+    if (rc != SCR_OK && rc != SCR_E_FULL) {
         scr_hostlist_free(&list);
         return rc;
     }

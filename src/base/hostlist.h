@@ -24,6 +24,11 @@ struct scr_hostlist {
  * ignored. */
 int scr_hostlist_expand(const char *text, struct scr_hostlist *out,
                         struct scr_err *err);
+/* The same for the first `most` names: what follows them is not looked at. For lists
+ * that may be damaged, a line of the event log say, of which each name costs. */
+enum { SCR_HOSTLIST_FRONT = 1000 };
+int scr_hostlist_expand_front(const char *text, size_t most, struct scr_hostlist *out,
+                              struct scr_err *err);
 /* Compressed text, malloc'd: adjacent names that differ in one number only and have it
  * in one width share a bracket. With sort != 0 names are ordered by prefix and number
  * first (duplicates preserved), as scr_glob_hosts does. Expanding the text gives the

@@ -401,7 +401,8 @@ static void take_failure(const struct taken *t)
     t->s->failure = (int64_t)t->h->nfailures - 1;
     struct scr_hostlist list = SCR_HOSTLIST_INIT;
     if (t->e->nodelist != NULL &&
-        scr_hostlist_expand(t->e->nodelist, &list, NULL) == SCR_E_NOMEM)
+        scr_hostlist_expand_front(t->e->nodelist, SCR_HOSTLIST_FRONT, &list, NULL) ==
+            SCR_E_NOMEM)
         scr_hist_spoil(t->h);
     for (size_t i = 0; i < list.n; i++)
         node_add(t->h, list.name[i], t->e->at, t->e->class);

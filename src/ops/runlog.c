@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hostlist.h"
 #include "base/str.h"
 #include "store/eventlog.h"
 
@@ -23,23 +24,27 @@ static int set_text(char **to, const char *text, struct scr_err *err)
     return SCR_OK;
 }
 
+/* A node that was left out. */
 static int lose(struct scr_runlog *l, const char *node, struct scr_err *err)
 {
-    TRY(scr_hostlist_add_once(&l->lost_since, node, err));
-    return scr_hostlist_add_once(&l->lost, node, err);
+    struct scr_runlog_node *n = scr_table_add(&l->lost, node);
+    if (n == NULL)
+        return scr_no_memory(err);
+    l->lost_since += n->run != l->runs + 1;
+    n->run = l->runs + 1;
+    return SCR_OK;
 }
 
 /* A list that cannot be read names no node. */
 static int lose_list(struct scr_runlog *l, const char *list, struct scr_err *err)
 {
     struct scr_hostlist nodes = SCR_HOSTLIST_INIT;
-    int rc = SCR_OK;
-    if (list == NULL || scr_hostlist_expand(list, &nodes, NULL) != SCR_OK)
-        return SCR_OK;
-    for (size_t i = 0; i < nodes.n && rc == SCR_OK; i++)
-        rc = scr_hostlist_add_once(&l->lost, nodes.name[i], err);
+    if (list != NULL)
+        (void)scr_hostlist_expand_front(list, SCR_HOSTLIST_FRONT, &nodes, NULL);
+    for (size_t i = 0; i < nodes.n; i++)
+        (void)scr_table_add(&l->lost, nodes.name[i]);
     scr_hostlist_free(&nodes);
-    return rc;
+    return scr_table_ok(&l->lost) ? SCR_OK : scr_no_memory(err);
 }
 
 /* --- the kinds of events --- */
@@ -56,7 +61,7 @@ static int start_run(struct scr_runlog *l, const struct scr_event *e,
     l->ended = l->ckpt_ended = l->interval = 0;
     l->ranks = e->ranks > 0 ? e->ranks : 0;
     l->nodes = e->nodes > 0 ? e->nodes : 0;
-    scr_hostlist_free(&l->lost_since);
+    l->lost_since = 0;
     TRY(set_text(&l->job, e->jobid, err));
     TRY(set_text(&l->nodelist, e->nodelist, err));
     TRY(set_text(&l->config, e->config, err));
@@ -174,8 +179,7 @@ void scr_runlog_fini(struct scr_runlog *l)
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
-    scr_hostlist_free(&l->lost);
-    scr_hostlist_free(&l->lost_since);
+    scr_table_fini(&l->lost);
     *l = (struct scr_runlog)SCR_RUNLOG_INIT;
 }
 

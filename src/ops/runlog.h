@@ -9,11 +9,16 @@
 #ifndef SCR_OPS_RUNLOG_H
 #define SCR_OPS_RUNLOG_H
 
-#include "base/hostlist.h"
+#include "base/table.h"
 #include "cfg/desc.h"
 #include "fmt/autopilot.h"
 #include "fmt/event.h"
 #include "store/prefix.h"
+
+struct scr_runlog_node {
+    struct scr_item item;
+    int64_t run; /* runs + 1 when it was left out last; 0: it was not left out */
+};
 
 /* Times are seconds since 1970, 0: not known. Texts are malloc'd, NULL: not known. */
 struct scr_runlog {
@@ -23,23 +28,23 @@ struct scr_runlog {
     /* The newest run. */
     double began, ended, seen; /* seen: the newest event that the library wrote */
     char *job, *nodelist;
-    char *config;                   /* the parameters set, in one text */
-    char *halt;                     /* why it was asked to stop */
-    char *exit;                     /* what the run loop reports of its end */
-    int64_t ranks, nodes;           /* 0: not known */
-    double ckpt_ended;              /* when it wrote its newest checkpoint */
-    double interval;                /* advised, seconds; 0: none */
-    char *advice;                   /* the reasons for it */
-    struct scr_hostlist lost_since; /* nodes lost since it began, each once */
+    char *config;         /* the parameters set, in one text */
+    char *halt;           /* why it was asked to stop */
+    char *exit;           /* what the run loop reports of its end */
+    int64_t ranks, nodes; /* 0: not known */
+    double ckpt_ended;    /* when it wrote its newest checkpoint */
+    double interval;      /* advised, seconds; 0: none */
+    char *advice;         /* the reasons for it */
+    size_t lost_since;    /* nodes left out since it began, each once */
     /* All runs. */
-    struct scr_hostlist lost; /* nodes, each once */
+    struct scr_table lost; /* of struct scr_runlog_node: each lost node once */
     int64_t failures[SCR_FAILURES];
     int encoded;            /* newest dataset with redundancy, 0: none */
     enum scr_scheme scheme; /* of that dataset */
 };
 #define SCR_RUNLOG_INIT                                                                \
     {                                                                                  \
-        .events = 0                                                                    \
+        .lost = SCR_TABLE_OF(struct scr_runlog_node)                                   \
     }
 
 /* Events in the order of the log; those of a kind that says nothing here are passed

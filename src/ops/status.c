@@ -415,7 +415,7 @@ static void count_losses(struct look *l)
     if (!c->has_scheme || c->survives >= 0 || c->is_lost)
         return;
     int most = scr_runlog_survives(log, c->scheme);
-    size_t lost = log->lost_since.n;
+    size_t lost = log->lost_since;
     c->survives = lost < (size_t)most ? most - (int)lost : 0;
 }
 

@@ -293,6 +293,31 @@ static void sets_keep_the_order_of_the_first(void **state)
     scr_hostlist_free(&b);
 }
 
+static void the_front_of_a_list_is_expanded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t most, n;
+    } rows[] = { { "n[1-9]", 3, 3 },
+                 { "n[1-9]", 9, 9 },
+                 { "n[1-9],m[1-9]", 12, 12 },
+                 { "a,b,c", 2, 2 },
+                 { "r[1-2]n[1-1000000]", 5, 5 },
+                 { "", 2, 0 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scr_hostlist list;
+        assert_int_equal(
+            scr_hostlist_expand_front(rows[i].text, rows[i].most, &list, NULL), SCR_OK);
+        assert_int_equal(list.n, rows[i].n);
+        scr_hostlist_free(&list);
+    }
+    struct scr_hostlist list;
+    assert_int_equal(scr_hostlist_expand_front("n[1-9],m[", 12, &list, NULL),
+                     SCR_E_ARG);
+    assert_int_equal(list.n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +325,7 @@ int main(void)
         cmocka_unit_test(bad_lists_are_refused),
         cmocka_unit_test(the_error_names_the_item),
         cmocka_unit_test(lists_are_bounded),
+        cmocka_unit_test(the_front_of_a_list_is_expanded),
         cmocka_unit_test(neighbours_share_a_bracket),
         cmocka_unit_test(sorted_lists_are_by_prefix_and_number),
         cmocka_unit_test(names_that_would_not_come_back_are_not_compressed),

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The runs of a prefix directory by the events of its log. */
 #include "ops/runlog.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <time.h>
 
 #include <cmocka.h>
+
+#include "base/hostlist.h"
 
 static void add(struct scr_runlog *l, struct scr_event e)
 {
@@ -85,16 +90,52 @@ static void each_lost_node_counts_once(void **state)
     ADD(&l, "NODE_FAIL", .at = 120, .note = "n3: no answer");
     ADD(&l, "NODE_FAIL", .at = 120);
     ADD(&l, "NODE_FAIL", .at = 120, .note = ": nothing");
-    assert_true(l.lost.n == 1 && l.lost_since.n == 1);
+    assert_true(l.lost.n == 1 && l.lost_since == 1);
     ADD(&l, "RUN_START", .at = 130, .nodes = 3);
     ADD(&l, "FAILURE", .at = 131, .class = "node", .nodelist = "n[3-4]");
     ADD(&l, "FAILURE", .at = 132, .class = "beyond", .nodelist = "n[");
     ADD(&l, "FAILURE", .at = 133, .class = "other");
     ADD(&l, "FAILURE", .at = 134);
-    assert_true(l.lost.n == 2 && l.lost_since.n == 0);
+    assert_true(l.lost.n == 2 && l.lost_since == 0);
     assert_int_equal(l.failures[SCR_FAILED_PROCESS], 0);
     assert_int_equal(l.failures[SCR_FAILED_NODE], 1);
     assert_int_equal(l.failures[SCR_FAILED_SYSTEM], 1);
+    scr_runlog_fini(&l);
+}
+
+static void a_node_is_lost_once_in_each_run(void **state)
+{
+    (void)state;
+    struct scr_runlog l = SCR_RUNLOG_INIT;
+    ADD(&l, "NODE_FAIL", .at = 90, .note = "n3");
+    assert_int_equal(l.lost_since, 1);
+    ADD(&l, "RUN_START", .at = 100);
+    assert_int_equal(l.lost_since, 0);
+    for (int i = 0; i < 2; i++) {
+        ADD(&l, "NODE_FAIL", .at = 110, .note = "n3: no answer");
+        ADD(&l, "NODE_FAIL", .at = 110, .note = "n4: no answer");
+    }
+    assert_true(l.lost.n == 2 && l.lost_since == 2);
+    scr_runlog_fini(&l);
+}
+
+/* 100,000 nodes, and a line that names more than any machine has. */
+static void many_lost_nodes_take_no_time(void **state)
+{
+    (void)state;
+    char note[64];
+    clock_t begin = clock();
+    struct scr_runlog l = SCR_RUNLOG_INIT;
+    ADD(&l, "RUN_START", .at = 100);
+    for (int i = 0; i < 100000; i++) {
+        snprintf(note, sizeof note, "n%d: no answer", i);
+        ADD(&l, "NODE_FAIL", .at = 110, .note = note);
+    }
+    assert_true(l.lost.n == 100000 && l.lost_since == 100000);
+    for (int i = 0; i < 1000; i++)
+        ADD(&l, "FAILURE", .at = 120, .class = "node", .nodelist = "m[1-1000000]");
+    assert_true(l.lost.n == 100000 + SCR_HOSTLIST_FRONT);
+    assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
     scr_runlog_fini(&l);
 }
 
@@ -141,6 +182,8 @@ int main(void)
         cmocka_unit_test(events_of_the_run_loop_are_not_runs),
         cmocka_unit_test(a_halt_has_its_reason),
         cmocka_unit_test(each_lost_node_counts_once),
+        cmocka_unit_test(a_node_is_lost_once_in_each_run),
+        cmocka_unit_test(many_lost_nodes_take_no_time),
         cmocka_unit_test(redundancy_survives_what_it_was_asked_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
