@@ -10,8 +10,9 @@
 /* Sums over the checkpoints of runs with as many ranks and nodes as the last. */
 struct sums {
     double nodes, ranks;
-    double ckpts, bytes, write; /* write: without the encoding */
-    double encoded, encode;     /* bytes sent for redundancy, seconds */
+    double ckpts, bytes;
+    double cached, write;   /* write: without the encoding */
+    double encoded, encode; /* bytes sent for redundancy, seconds */
     double flushed, flush;
     double encoding; /* of the checkpoint being written */
 };
@@ -22,6 +23,15 @@ static void begin_run(struct sums *s, const struct scr_event *e)
     if (nodes <= 0 || ranks <= 0 || (nodes == s->nodes && ranks == s->ranks))
         return;
     *s = (struct sums){ .nodes = nodes, .ranks = ranks };
+}
+
+/* By a flush, or by a program that writes past the cache. */
+static int to_prefix(const struct scr_event *e)
+{
+    return strcmp(e->event, "FLUSH_SUCCESS") == 0 ||
+           strcmp(e->event, "ASYNC_FLUSH_SUCCESS") == 0 ||
+           (strcmp(e->event, "CHECKPOINT_END") == 0 && e->to != NULL &&
+            strcmp(e->to, "prefix") == 0);
 }
 
 static int add_event(void *arg, const struct scr_event *e, struct scr_err *err)
@@ -43,12 +53,14 @@ static int add_event(void *arg, const struct scr_event *e, struct scr_err *err)
     } else if (strcmp(e->event, "CHECKPOINT_END") == 0) {
         s->ckpts++;
         s->bytes += bytes;
-        s->write += e->secs - s->encoding;
-        s->encoding = 0;
-    } else if (strcmp(e->event, "FLUSH_SUCCESS") == 0 ||
-               strcmp(e->event, "ASYNC_FLUSH_SUCCESS") == 0) {
+    }
+    if (to_prefix(e)) {
         s->flushed += bytes;
         s->flush += e->secs;
+    } else if (strcmp(e->event, "CHECKPOINT_END") == 0) {
+        s->cached += bytes;
+        s->write += e->secs - s->encoding;
+        s->encoding = 0;
     }
     return SCR_OK;
 }
@@ -61,7 +73,7 @@ static void take_sums(const struct sums *s, struct scr_plan_runs *r)
     if (s->nodes <= 0)
         return;
     r->bytes = s->ckpts > 0 ? s->bytes / s->ckpts / s->ranks : 0;
-    r->cache = s->write > 0 ? s->bytes / s->write / s->nodes : 0;
+    r->cache = s->write > 0 ? s->cached / s->write / s->nodes : 0;
     double reading = r->cache > 0 ? s->encoded / s->nodes / r->cache : 0;
     double sending = s->encode > reading ? s->encode - reading : s->encode;
     r->network = sending > 0 ? s->encoded / sending / s->nodes : 0;

@@ -156,6 +156,7 @@ static void put_dset(struct scr_str *s, const struct scr_hist_dset *d)
     put_text(s, "written", states[d->written]);
     put_text(s, "flushed", states[d->flushed]);
     put_count(s, "async", d->is_async);
+    put_count(s, "bypass", d->is_bypass);
     put_count(s, "restarts", d->restarts);
     put_count(s, "gone_cache", d->gone_cache);
     put_count(s, "gone_prefix", d->gone_prefix);

@@ -473,6 +473,7 @@ static void take_dset_end(const struct taken *t)
     struct scr_hist_dset *d = dset_of(t->h, t->e);
     int is_ckpt = t->rule->arg;
     int broken = t->e->note != NULL && t->e->bytes < 0;
+    int is_bypass = t->e->to != NULL && strcmp(t->e->to, "prefix") == 0;
     double secs = write_secs(t);
     t->s->restarting +=
         fmax(0, secs); /* computing ended before, if its end is not known */
@@ -480,6 +481,7 @@ static void take_dset_end(const struct taken *t)
     r->secs[is_ckpt ? SCR_TIME_CHECKPOINT : SCR_TIME_OUTPUT] += fmax(0, secs);
     if (d != NULL) {
         d->is_ckpt = is_ckpt;
+        d->is_bypass = is_bypass;
         d->run = t->s->run;
         d->write = secs;
         d->bytes = t->e->bytes >= 0 ? t->e->bytes : d->bytes;
@@ -493,7 +495,7 @@ static void take_dset_end(const struct taken *t)
         cost_add(t->h, is_ckpt ? SCR_COST_CHECKPOINT : SCR_COST_OUTPUT, secs);
     }
     if (!broken && d != NULL)
-        move_add(t->h, SCR_MOVE_CACHE,
+        move_add(t->h, is_bypass ? SCR_MOVE_FLUSH : SCR_MOVE_CACHE,
                  (struct scr_hist_move){ t->e->at, secs - fmax(0, d->encode), d->bytes,
                                          d->id });
     phase_begin(t->h, t->s);

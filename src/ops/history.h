@@ -102,6 +102,7 @@ struct scr_hist_dset {
     int64_t bytes, files;
     enum scr_hist_state written, flushed;
     int is_async;                /* its flush let the program run */
+    int is_bypass;               /* the program wrote it to the prefix, not to cache */
     int restarts;                /* runs that continued from it */
     int gone_cache, gone_prefix; /* 1: deleted there */
     int64_t phases;              /* of computing that had begun when it was complete */
@@ -111,7 +112,7 @@ struct scr_hist_dset {
 enum scr_hist_level {
     SCR_MOVE_CACHE,  /* a dataset was written by the program: write - encode */
     SCR_MOVE_ENCODE, /* redundancy was added */
-    SCR_MOVE_FLUSH,  /* of either kind */
+    SCR_MOVE_FLUSH,  /* of either kind, or the program wrote past the cache */
     SCR_MOVE_FETCH,
     SCR_MOVE_LEVELS
 };

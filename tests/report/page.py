@@ -238,6 +238,11 @@ def test(scr: str, top: Path) -> None:
         assert data["totals"]["datasets"] == 5000 and len(data["datasets"]) == 5000
         assert column(b, "#datasets", 0) == [str(n) for n in range(3001, 5001)] # the newest
         assert "the newest 2000 of 5000" in b.js("return document.querySelector('#datasets caption').textContent")
+        (top / "bypass.log").write_text("".join(
+            json.dumps({"time": f"2026-01-31T12:00:0{d}+00:00", "host": "n1", "event": "CHECKPOINT_END", "dset": d,
+                        "secs": 1, "bytes": 1, "to": to}) + "\n" for d, to in enumerate(("cache", "prefix"))), encoding="utf-8")
+        b.open(report(scr, top, top / "bypass.log", "bypass")[0])
+        assert column(b, "#datasets", 14) == ["cache", "prefix"], column(b, "#datasets", 14)
         (top / "none.log").write_text("", encoding="utf-8")
         b.open(report(scr, top, top / "none.log", "none")[0])
         assert "no run" in b.js("return document.getElementById('about').textContent")

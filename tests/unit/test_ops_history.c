@@ -176,6 +176,28 @@ static void costs_bandwidth_and_plan_follow(void **state)
     scr_history_fini(&h);
 }
 
+/* SCR_CACHE_BYPASS: the program writes to the prefix. */
+static void checkpoints_past_the_cache_are_on_the_prefix(void **state)
+{
+    (void)state;
+    struct scr_history h;
+    scr_history_init(&h);
+    ADD(&h, .at = 100, .event = "RUN_START", .version = "4");
+    ADD(&h, .at = 200, .event = "CHECKPOINT_END", .dset = 1, .secs = 10, .bytes = 600,
+        .to = "prefix");
+    ADD(&h, .at = 300, .event = "CHECKPOINT_END", .dset = 2, .secs = 6, .bytes = 600,
+        .to = "cache");
+    finish(&h);
+    assert_int_equal(h.sums.ckpts, 2);
+    assert_true(h.dset[0].is_bypass && !h.dset[1].is_bypass);
+    assert_int_equal(h.moves[SCR_MOVE_FLUSH].n, 1);
+    assert_near(h.moves[SCR_MOVE_FLUSH].median, 60);
+    assert_int_equal(h.moves[SCR_MOVE_CACHE].n, 1);
+    assert_near(h.moves[SCR_MOVE_CACHE].median, 100);
+    assert_near(h.costs[SCR_COST_CHECKPOINT].mean, 8);
+    scr_history_fini(&h);
+}
+
 /* A rate of failures at which 10 s of cost make 5 min too short: the closed formula
  * says by how much. */
 static void advice_has_the_expected_gain(void **state)
@@ -416,6 +438,7 @@ int main(void)
         cmocka_unit_test(time_of_runs_is_divided),
         cmocka_unit_test(runs_datasets_and_failures_are_linked),
         cmocka_unit_test(costs_bandwidth_and_plan_follow),
+        cmocka_unit_test(checkpoints_past_the_cache_are_on_the_prefix),
         cmocka_unit_test(advice_has_the_expected_gain),
         cmocka_unit_test(a_scheme_is_advised_for_lost_nodes),
         cmocka_unit_test(odd_logs_are_counted),

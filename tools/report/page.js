@@ -397,8 +397,8 @@ function runs(show) {
 
 function where(d) {
   const places = [];
-  if (d.written === "done" && !d.gone_cache) places.push("cache");
-  if (d.flushed === "done" && !d.gone_prefix) places.push("prefix");
+  if (d.written === "done" && !d.bypass && !d.gone_cache) places.push("cache");
+  if ((d.bypass ? d.written : d.flushed) === "done" && !d.gone_prefix) places.push("prefix");
   return places.join(", ");
 }
 
