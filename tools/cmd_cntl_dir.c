@@ -51,8 +51,11 @@ static int print_dirs(struct scr_tool *t, const struct scr_args *a, int is_cache
 {
     if (!is_cache)
         return print_dir(t, a, place, &d->store[d->cntl_store], err);
+    /* Bases of the node, which a prolog makes and an epilog empties, may be used by the
+     * descriptors of a job. */
+    int all = a->opt[OPT_BASE] != NULL && a->opt[OPT_LOCAL] != NULL;
     for (int i = 0; i < d->nstores; i++)
-        if (has_caches(d, i))
+        if (all || has_caches(d, i))
             TRY(print_dir(t, a, place, &d->store[i], err));
     return SCR_OK;
 }

@@ -60,6 +60,13 @@ is 0 "$tmp/store/shared
 $tmp/store"
 SCR_CONF_FILE=shared.conf run scr_cntl_dir --base --local cache
 is 0 "$tmp/store"
+echo "STORE=$tmp/spare" >>shared.conf
+SCR_CONF_FILE=shared.conf run scr_cntl_dir --base cache
+is 0 "$tmp/store/shared
+$tmp/store"
+SCR_CONF_FILE=shared.conf run scr_cntl_dir --base --local cache
+is 0 "$tmp/spare
+$tmp/store"
 SCR_VNODES=n2 run scr_cntl_dir cache
 is 0 "$tmp/store/vnode.n2/user1/scr.defjobid/prefix.*"
 SCR_VNODES='n[1-2]' run scr_cntl_dir

@@ -19,6 +19,7 @@ done
 mkdir bin memory disk shared
 cat >site.conf <<END
 SCR_CNTL_BASE=$tmp/disk
+SCR_CACHE_BASE=$tmp/memory
 SCR_COPY_TYPE=FILE
 STORE=$tmp/memory
 STORE=$tmp/shared GROUP=WORLD
