@@ -19,11 +19,17 @@ say() {
     logger -t scr-epilog "job $job of $user: $*"
 }
 
+# Without warnings; an error is what a second call prints.
+list() {
+    for kind in control cache; do
+        env -i PATH="$PATH" scr cntl_dir --local --base "$kind" || return 1
+    done
+}
+
 case $job in '' | *[!0-9]*) exit 0 ;; esac
 case $user in '' | .* | */*) exit 0 ;; esac
 uid=$(id -u "$user" 2>/dev/null) && gid=$(id -g "$user") || { say "this user is not known here"; exit 0; }
-bases=$(for kind in control cache; do env -i PATH="$PATH" scr cntl_dir --local --base "$kind"; done 2>&1) ||
-    { say "scr cntl_dir: $bases"; exit 0; }
+bases=$(list 2>/dev/null) || { say "scr cntl_dir: $(list 2>&1)"; exit 0; }
 echo "$bases" | sort -u | while read -r base; do
     dir=$base/$user/scr.$job
     [ -d "$dir" ] || continue

@@ -16,21 +16,22 @@ done
 [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && id nobody >/dev/null || exit 0
 
 # The site's configuration is that of this test, and so is the system log.
-mkdir bin memory disk shared
+mkdir bin memory disk shared spare
 cat >site.conf <<END
 SCR_CNTL_BASE=$tmp/disk
 SCR_CACHE_BASE=$tmp/memory
 SCR_COPY_TYPE=FILE
 STORE=$tmp/memory
+STORE=$tmp/spare
 STORE=$tmp/shared GROUP=WORLD
 CKPT=0 STORE=$tmp/memory
 CKPT=1 INTERVAL=2 STORE=$tmp/shared TYPE=SINGLE
 END
 real=$(command -v scr)
-printf '%s\n' '#!/bin/sh' "SCR_CONF_FILE=$tmp/site.conf exec $real \"\$@\"" >bin/scr
+printf '%s\n' '#!/bin/sh' "echo a warning >&2; SCR_CONF_FILE=$tmp/site.conf exec $real \"\$@\"" >bin/scr
 printf '%s\n' '#!/bin/sh' "echo \"\$*\" >>$tmp/log" >bin/logger
 chmod +x bin/*
-chmod 755 "$tmp" memory disk shared
+chmod 755 "$tmp" memory disk shared spare
 slurm() {
     run env -i PATH="$tmp/bin:$PATH" SLURM_JOB_ID="$2" SLURM_JOB_USER="$3" "$packaging/slurm/$1.sh"
     is 0 ""
@@ -43,12 +44,17 @@ owner() {
 slurm prolog 17 nobody
 check "memory/nobody" "$(owner memory/nobody)" = "nobody 700"
 check "disk/nobody" "$(owner disk/nobody)" = "nobody 700"
+check "spare/nobody, which a descriptor of the user may use" "$(owner spare/nobody)" = "nobody 700"
 check "shared/nobody" ! -e shared/nobody
 slurm prolog 18 nobody
-check "nothing to report" ! -e log
+rmdir disk/nobody
+mkdir -m 0700 disk/nobody # a prolog at work at the same time
+slurm prolog 18 nobody
+check "disk/nobody" "$(owner disk/nobody)" = "nobody 700"
+check "nothing to report: $(cat log 2>/dev/null)" ! -e log
 
 # only that job's leave, with the rights of the user
-for dir in memory/nobody/scr.17 memory/nobody/scr.171 disk/nobody/scr.17 disk/nobody/scr.18; do
+for dir in memory/nobody/scr.17 memory/nobody/scr.171 disk/nobody/scr.17 disk/nobody/scr.18 spare/nobody/scr.17; do
     setpriv --reuid nobody --clear-groups mkdir -p "$dir/prefix.0123/scr.dataset.1"
 done
 mkdir -p shared/nobody/scr.17 memory/daemon/scr.17
@@ -72,7 +78,13 @@ grep -q "scr-epilog job 17 of nobody: .*victim\|scr-epilog job 17 of nobody: .*P
 rm log
 slurm prolog 17 nobody
 check "memory/nobody" "$(owner memory/nobody)" = "nobody 700"
-grep -q "memory/nobody was of another user (0 symbolic link)" log || fail "no line in the log"
+grep -q "memory/nobody was no directory of this user (of 0 symbolic link)" log || fail "no line in the log"
+rmdir memory/nobody
+ln -s ../victim memory/nobody
+chown -h nobody memory/nobody
+slurm prolog 17 nobody
+check "memory/nobody" "$(owner memory/nobody)" = "nobody 700"
+grep -q "memory/nobody was no directory of this user (of $(id -u nobody) symbolic link)" log || fail "no line in the log"
 
 # names that are none
 rm log
@@ -91,4 +103,12 @@ grep -q "not known" log || fail "no line in the log"
 echo SCR_COPY_TYPE=NONE >site.conf
 slurm epilog 17 nobody
 grep -q "scr cntl_dir: .*SCR_COPY_TYPE" log || fail "no line in the log"
+
+# half of an answer
+printf '%s\n' '#!/bin/sh' 'case " $* " in *" control "*) echo no control >&2; exit 2 ;; *) echo "$PWD" ;; esac' >bin/scr
+for script in prolog epilog; do
+    rm log
+    slurm $script 17 nobody
+    grep -q "scr cntl_dir: no control" log || fail "no line in the log"
+done
 exit 0
