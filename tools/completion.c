@@ -7,13 +7,15 @@
 #include "args.h"
 #include "cfg/spec.h"
 
-/* What the value of an option is. */
-enum kind { FLAG, DIRECTORY, PATH, VALUE };
+/* What the value of an option is; OPTIONAL: only in the same word, as --watch=5. */
+enum kind { FLAG, DIRECTORY, PATH, VALUE, OPTIONAL };
 
 static enum kind kind_of(const struct scr_opt *o)
 {
     if (o->metavar == NULL)
         return FLAG;
+    if (o->metavar[0] == '[')
+        return OPTIONAL;
     if (strncmp(o->metavar, "DIR", 3) == 0)
         return DIRECTORY;
     return strncmp(o->metavar, "FILE", 4) == 0 ? PATH : VALUE;
@@ -130,7 +132,7 @@ static void bash(FILE *out, const struct scr_command_row *rows, size_t n)
           "    fi\n"
           "    case \" $dirs \" in *\" $prev \"*)\n"
           "        compopt -o filenames 2>/dev/null\n"
-          "        COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n"
+          "        mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); return ;;\n"
           "    esac\n"
           "    case \" $values \" in *\" $prev \"*) return ;; esac\n"
           "    case \" $files \" in *\" $prev \"*) ;;\n"
@@ -142,7 +144,7 @@ static void bash(FILE *out, const struct scr_command_row *rows, size_t n)
           "        fi ;;\n"
           "    esac\n"
           "    compopt -o filenames 2>/dev/null\n"
-          "    COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+          "    mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
           "}\n"
           "complete -F _scr scr",
           out);
@@ -155,19 +157,27 @@ static void bash(FILE *out, const struct scr_command_row *rows, size_t n)
 
 static void zsh_option(FILE *out, const struct scr_opt *o, const char *arg)
 {
-    static const char *const of[] = { "", ":_files -/", ":_files", ": " };
+    /* What follows the long name, the letter, and the name of the value. */
+    static const struct {
+        const char *name, *letter, *value;
+    } forms[] = { { "", "", "" },
+                  { "=", "+", ":_files -/" },
+                  { "=", "+", ":_files" },
+                  { "=", "+", ": " },
+                  { "=-", "-", ": " } };
+    const enum kind kind = kind_of(o);
     (void)arg;
     for (int is_long = o->letter == 0; is_long < 2; is_long++) {
         if (is_long)
-            fprintf(out, "      '--%s%s[", o->name, o->metavar ? "=" : "");
+            fprintf(out, "      '--%s%s[", o->name, forms[kind].name);
         else
-            fprintf(out, "      '-%c%s[", o->letter, o->metavar ? "+" : "");
+            fprintf(out, "      '-%c%s[", o->letter, forms[kind].letter);
         put_quoted(out, o->help, "[]");
         fputs("]", out);
         if (o->metavar != NULL) {
-            fputs(":", out);
+            fputs(kind == OPTIONAL ? "::" : ":", out);
             put_quoted(out, o->metavar, ":");
-            fputs(of[kind_of(o)], out);
+            fputs(forms[kind].value, out);
         }
         fputs("' \\\n", out);
     }
@@ -232,7 +242,7 @@ static void zsh(FILE *out, const struct scr_command_row *rows, size_t n)
 static void fish_option(FILE *out, const struct scr_opt *o, const char *arg)
 {
     static const char *const of[] = { "", " -xa '(__fish_complete_directories)'",
-                                      " -rF", " -x" };
+                                      " -rF", " -x", "" };
     fprintf(out, "complete %s -l %s", arg, o->name);
     if (o->letter != 0)
         fprintf(out, " -s %c", o->letter);

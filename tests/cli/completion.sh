@@ -20,6 +20,8 @@ for shell in zsh fish; do
 done
 grep -q "'-p+\[prefix directory (default: the current one)\]:DIR:_files -/'" script.zsh || fail "a directory in zsh"
 grep -q "^complete -c scr_index -l prefix -s p -xa '(__fish_complete_directories)' -d" script.fish || fail "a directory in fish"
+grep -qF "'--watch=-[" script.zsh && grep -q "^ *'-w-\[.*\]::.SECONDS.: '" script.zsh || fail "an optional value in zsh"
+grep -q "^complete -c scr_status -l watch -s w -d '" script.fish || fail "an optional value in fish"
 [ -z "$(tail -c +1 script.zsh | awk '/_arguments/ { open = 1 } open && !/\\$/ && !/;;$/; /;;$/ { open = 0 }')" ] || fail "a line that does not continue"
 
 command -v bash >/dev/null || exit 0
@@ -83,3 +85,13 @@ for link in $(sed -n 's/^X([a-z0-9_]*, *"\([^"]*\)".*/\1/p' "$SCR_TEST_SOURCE/sr
     completes "$link" --vers
     is 0 --version
 done
+
+mkdir "two words"
+: >"two files"
+completes scr_index --prefix two
+is 0 "two words"
+completes scr_crc32 two
+is 0 "two files
+two words"
+completes scr_status --watch --js
+is 0 --json
