@@ -198,7 +198,7 @@ static void tell_sum(const struct clean *c)
     char size[32];
     if (c->told == 0 && c->kept == 0)
         scr_tool_print(c->t, "nothing to remove\n");
-    else if (c->removed > 1)
+    else if (c->removed > 1 && c->bytes > 0)
         scr_tool_print(c->t, "%s in all\n",
                        scr_format_size(c->bytes, size, sizeof size));
 }

@@ -247,6 +247,7 @@ mkdir -p base/user1/scr.19 base/user1/scr.18/prefix.0123456789abcdef
 run scr_clean
 has 0 "job 19: removed an empty directory"
 has 0 "job 18: removed 0 datasets, 0 B"
+check "no sum" -z "$(grep "in all" "$out")"
 check "nothing is left at all" -z "$(ls base)"
 
 # --- nothing that is none of SCR's, no links, nothing that others can write to ---
