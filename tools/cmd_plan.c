@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "base/units.h"
+#include "cfg/grammar.h"
 #include "fmt/autopilot.h"
 #include "ops/plan.h"
 #include "plan_runs.h"
@@ -77,8 +78,7 @@ static const struct scr_opt opts[] = {
     [OPT_ALLOCATION] = { "allocation", 'a', "TIME", "the longest allocation (24h)" },
     [OPT_ASYNC] = { "flush-async", 0, NULL, "the program runs during flushes" },
     [OPT_CACHE] = { "cache", 'c', "DIR",
-                    "cache directory (/dev/shm, with --disk " SCR_CACHE_BASE_DEFAULT
-                    ")" },
+                    "cache directory (SCR_CACHE_BASE, or /dev/shm without --disk)" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "take figures from runs of that prefix" },
     [OPT_EXPLAIN] = { "explain", 'e', NULL,
                       "print formulas, and what wrong inputs cost" },
@@ -219,9 +219,10 @@ static const char *input_text(const struct task *k, int i, char *buf)
         memcpy(buf + strlen(buf), "/s", 3);
     if (inputs[i].kind == TIME)
         (void)scr_format_duration(v, buf, 32);
-    if (inputs[i].kind == COUNT || inputs[i].kind == PERCENT)
-        (void)snprintf(buf, 32, "%g%s", inputs[i].kind == COUNT ? v : 100 * v,
-                       inputs[i].kind == COUNT ? "" : " %");
+    if (inputs[i].kind == COUNT)
+        (void)snprintf(buf, 32, "%.0f", v);
+    if (inputs[i].kind == PERCENT)
+        (void)snprintf(buf, 32, "%g %%", 100 * v);
     return buf;
 }
 
@@ -256,9 +257,9 @@ static void print_summary(struct scr_tool *t, const struct task *k)
         (void)snprintf(set, sizeof set, ", sets of %d that survive %d lost node%s",
                        o->set_size, o->set_failures, o->set_failures > 1 ? "s" : "");
     scr_tool_print(t, "# scheme      %s%s\n", scr_scheme_name(o->scheme), set);
-    scr_tool_print(t, "# cache       %s: %d checkpoint%s of %s, %s of %s a node\n",
-                   k->cache, o->copies, o->copies > 1 ? "s" : "", w.stored, w.all,
-                   w.room);
+    scr_tool_print_line(t, "# cache       %s: %d checkpoint%s of %s, %s of %s a node",
+                        k->cache, o->copies, o->copies > 1 ? "s" : "", w.stored, w.all,
+                        w.room);
     scr_tool_print(t, "# checkpoint  %s, after every %s of computing\n", w.cost,
                    w.every);
     scr_tool_print(t, "# flush       %s%s, one checkpoint out of %d, every %s\n",
@@ -293,9 +294,12 @@ static void write_config(const struct task *k, struct scr_str *s)
 {
     const struct scr_outlook *o = &k->o;
     scr_str_printf(s, "SCR_COPY_TYPE=FILE\nSCR_CACHE_SIZE=%d\n", o->copies);
-    scr_str_printf(s, "STORE=%s GROUP=NODE COUNT=%d\n", k->cache, o->copies);
-    scr_str_printf(s, "CKPT=0 INTERVAL=1 GROUP=NODE STORE=%s TYPE=%s", k->cache,
-                   scr_scheme_name(o->scheme));
+    scr_str_append(s, "STORE=");
+    scr_conf_value(s, k->cache);
+    scr_str_printf(s, " GROUP=NODE COUNT=%d\n", o->copies);
+    scr_str_append(s, "CKPT=0 INTERVAL=1 GROUP=NODE STORE=");
+    scr_conf_value(s, k->cache);
+    scr_str_printf(s, " TYPE=%s", scr_scheme_name(o->scheme));
     if (o->set_failures > 0)
         scr_str_printf(s, " SET_SIZE=%d", o->set_size);
     if (o->set_failures > 1)
@@ -502,9 +506,10 @@ static json_t *json_of_config(const struct task *k)
     struct scr_str s = SCR_STR_INIT;
     json_t *lines = json_array();
     write_config(k, &s);
-    for (const char *p = s.bad ? "" : s.p; *p != '\0';) {
+    for (char *p = s.bad ? "" : s.p; *p != '\0';) {
         size_t n = strcspn(p, "\n");
-        json_array_append_new(lines, json_stringn(p, n));
+        p[n] = '\0';
+        json_array_append_new(lines, scr_tool_json_text(p));
         p += n + 1;
     }
     scr_str_free(&s);
@@ -531,12 +536,12 @@ static json_t *json_of(const struct task *k, int with_errors)
     const struct scr_outlook *o = &k->o;
     const struct check c = check_of(k);
     json_t *j = json_pack(
-        "{s:s, s:i, s:i, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:i, s:b}", "scheme",
+        "{s:s, s:i, s:i, s:o, s:i, s:I, s:I, s:f, s:f, s:f, s:i, s:b}", "scheme",
         scr_scheme_name(o->scheme), "set_size", o->set_size, "set_failures",
-        o->set_failures, "cache", k->cache, "cache_size", o->copies, "stored",
-        (json_int_t)o->stored, "room", (json_int_t)o->room, "checkpoint_secs", o->cost,
-        "flush_secs", o->flush, "interval", o->pace.interval, "flush", o->pace.every,
-        "flush_async", k->m.is_async);
+        o->set_failures, "cache", scr_tool_json_text(k->cache), "cache_size", o->copies,
+        "stored", (json_int_t)o->stored, "room", (json_int_t)o->room, "checkpoint_secs",
+        o->cost, "flush_secs", o->flush, "interval", o->pace.interval, "flush",
+        o->pace.every, "flush_async", k->m.is_async);
     json_object_update_missing_new(
         j, json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "failure_secs",
                      k->m.mtbf / k->m.nodes, "beyond", o->beyond, "far",
@@ -594,6 +599,27 @@ static int refuse_size(const struct task *k, struct scr_err *err)
                     origin_names[k->from[OPT_PROGRAM]]);
 }
 
+/* The one that is given, or configured, or the best for the device. */
+static int choose_cache(struct scr_tool *t, const struct scr_args *a, struct task *k,
+                        struct scr_err *err)
+{
+    struct scr_params prm;
+    k->cache = a->opt[OPT_CACHE];
+    if (k->cache != NULL)
+        return strchr(k->cache, '\n') == NULL
+                   ? SCR_OK
+                   : scr_tool_usage(t, err,
+                                    "option --cache: a name with a line break "
+                                    "cannot be configured");
+    TRY(scr_tool_cfg(t, a->opt[OPT_PREFIX], err));
+    TRY(scr_cfg_params(t->cfg, &prm, err));
+    if (strcmp(prm.cache_base, SCR_CACHE_BASE_DEFAULT) != 0)
+        k->cache = prm.cache_base;
+    else
+        k->cache = k->o.on_disk ? SCR_CACHE_BASE_DEFAULT : "/dev/shm";
+    return SCR_OK;
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct task k = { 0 };
@@ -605,9 +631,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         return refuse_time(&k, err);
     if (k.m.allocation > 0 && k.m.allocation < k.o.cost + k.o.flush)
         return refuse_flush(&k, err);
-    k.cache = a->opt[OPT_CACHE] ? a->opt[OPT_CACHE]
-              : k.o.on_disk     ? SCR_CACHE_BASE_DEFAULT
-                                : "/dev/shm";
+    TRY(choose_cache(t, a, &k, err));
     if (a->opt[OPT_JSON] != NULL)
         return scr_tool_json(t, json_of(&k, a->opt[OPT_EXPLAIN] != NULL), err);
     print_summary(t, &k);

@@ -248,3 +248,11 @@ void scr_conf_quote(struct scr_str *out, const char *value)
     }
     scr_str_append_n(out, "\"", 1);
 }
+
+void scr_conf_value(struct scr_str *out, const char *value)
+{
+    if (value[0] != '\0' && value[strcspn(value, " \t\"\\#;=$")] == '\0')
+        scr_str_append(out, value);
+    else
+        scr_conf_quote(out, value);
+}

@@ -41,5 +41,7 @@ char *scr_conf_upper(const char *text, size_t n);
 /* value as a quoted VALUE that parses back to itself, appended to out. */
 struct scr_str;
 void scr_conf_quote(struct scr_str *out, const char *value);
+/* The same without quotes where they are not needed. */
+void scr_conf_value(struct scr_str *out, const char *value);
 
 #endif

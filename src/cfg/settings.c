@@ -7,15 +7,12 @@
 #include "cfg/grammar.h"
 #include "cfg/spec.h"
 
-/* " KEY=value", with quotes only where they are needed. */
+/* " KEY=value" */
 static void put(struct scr_str *out, const char *before, const char *key,
                 const char *value)
 {
     scr_str_printf(out, "%s%s=", before, key);
-    if (value[0] != '\0' && value[strcspn(value, " \t\"\\#;=")] == '\0')
-        scr_str_append(out, value);
-    else
-        scr_conf_quote(out, value);
+    scr_conf_value(out, value);
 }
 
 static const char *between(const struct scr_str *out)

@@ -4,7 +4,12 @@
 # scr plan: what it proposes, and that SCR takes the configuration it prints.
 . "${0%/*}/lib.sh"
 
-common scr_plan --nodes 1000 --ranks 8000 --bytes 4g
+common scr_plan --nodes 1000 --ranks 8000 --bytes 4g --cache /dev/shm
+
+# the variables of the tests are unknown to SCR, which says so where it reads the configuration
+clean() {
+    env -u SCR_TEST_SOURCE -u SCR_TEST_VERSION -u SCR_TEST_BIN -u SCR_TEST_HELPERS "$@"
+}
 
 # accepted: what was printed is a configuration without an error or a warning
 accepted() {
@@ -51,6 +56,25 @@ run scr plan -N 1000 -n 8000 -b 4g --json --explain
 has 0 '"lost_if_wrong"'
 has 0 '"double": null' # of bytes: no room
 
+# counts are exact, a directory may have any name, and the configured one is taken
+run clean scr plan -N 1048576 -n 2097152 -b 1g --explain --mtbf 50y
+has 0 "#   --nodes              1048576, given"
+has 0 "#   --ranks              2097152, given"
+latin=$(printf '/caf\351 #1') # e with an acute accent in Latin-1
+run scr plan -N 4 -n 8 -b 1g --cache "$latin"
+has 0 "STORE=\"$latin\" GROUP=NODE"
+accepted 2
+run scr plan -N 4 -n 8 -b 1g --cache "$latin" --json
+has 0 '"cache": "/caf\\xE9 #1"'
+has 0 '"STORE=\"/caf\\xE9 #1\" GROUP=NODE COUNT=2"'
+run scr plan -N 4 -n 8 -b 1g --cache "a
+b"
+fails 2 "option --cache: a name with a line break cannot be configured"
+SCR_CACHE_BASE=/nvme/scr run clean scr plan -N 4 -n 8 -b 1g
+has 0 "CKPT=0 INTERVAL=1 GROUP=NODE STORE=/nvme/scr TYPE=XOR"
+SCR_CACHE_BASE=/nvme/scr run clean scr plan -N 4 -n 8 -b 1g --cache /ssd
+has 0 "CKPT=0 INTERVAL=1 GROUP=NODE STORE=/ssd TYPE=XOR"
+
 # what cannot be
 run scr plan
 fails 2 "option --nodes is needed; see scr plan --help"
@@ -75,11 +99,6 @@ run scr plan -N 1000 -n 8000 -b 4g --mtbf 1h
 fails 2 "a failure comes every 3.6 s (--mtbf 60 min, given, on 1000 nodes), and a checkpoint takes 9.5 s"
 run scr plan -N 1000 -n 8000 -b 4g -f 100m/s
 fails 2 "a flush takes 3.8 d (--file-system 100.00 MiB/s, given), which is longer than the allocation (--allocation 24 h)"
-
-# the variables of the tests are unknown to SCR, which says so where it reads the configuration
-clean() {
-    env -u SCR_TEST_SOURCE -u SCR_TEST_VERSION -u SCR_TEST_BIN -u SCR_TEST_HELPERS "$@"
-}
 
 # figures from runs: 4 nodes, 8 processes of 1 GiB, written in 2 s, encoded in 2 s, flushed at 1 GiB/s
 mkdir -p .scr
