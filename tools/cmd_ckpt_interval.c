@@ -39,10 +39,9 @@ static void end_run(struct history *h)
     h->running = 0;
 }
 
-/* A run begins where the library says so; what a run script says of it has a note, and
- * ends it, too, if the program did not live to say that, as does the START of the next.
- * Lost nodes are found, and datasets scavenged, when the run is over. A checkpoint with
- * a note has failed. */
+/* A run begins where the library says so; what the run loop says of it ends it, too, if
+ * the program did not live to say that, as does the START of the next. A checkpoint
+ * with a note has failed. */
 static int add_event(void *arg, const struct scr_event *e, struct scr_err *err)
 {
     struct history *h = arg;
@@ -50,13 +49,12 @@ static int add_event(void *arg, const struct scr_event *e, struct scr_err *err)
     int begins = strcmp(e->event, "RUN_START") == 0;
     if (begins || strcmp(e->event, "START") == 0)
         end_run(h);
-    if (begins && e->note == NULL) {
+    if (begins && scr_event_by(e) == SCR_BY_LIBRARY) {
         h->runs++;
         h->running = 1;
         h->begin = h->last = e->at;
     }
-    if (!h->running || strcmp(e->event, "NODE_FAIL") == 0 ||
-        strncmp(e->event, "SCAVENGE_", 9) == 0)
+    if (!h->running || scr_event_by(e) == SCR_BY_OTHER)
         return SCR_OK;
     h->last = e->at > h->last ? e->at : h->last;
     if (strcmp(e->event, "RUN_END") == 0)

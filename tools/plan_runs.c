@@ -39,7 +39,7 @@ static int add_event(void *arg, const struct scr_event *e, struct scr_err *err)
     struct sums *s = arg;
     double bytes = (double)e->bytes;
     (void)err;
-    if (strcmp(e->event, "RUN_START") == 0)
+    if (strcmp(e->event, "RUN_START") == 0 && scr_event_by(e) == SCR_BY_LIBRARY)
         begin_run(s, e);
     if (e->secs < 0 || bytes <= 0)
         return SCR_OK;

@@ -41,12 +41,11 @@ static void keep_text(char **to, const char *text)
     *to = scr_strdup(text);
 }
 
-/* Events of a run loop have a note. */
 static int see_event(void *arg, const struct scr_event *e, struct scr_err *err)
 {
     struct last_run *last = arg;
     (void)err;
-    if (strcmp(e->event, "RUN_START") == 0 && e->note == NULL) {
+    if (strcmp(e->event, "RUN_START") == 0 && scr_event_by(e) == SCR_BY_LIBRARY) {
         last->is_open = 1;
         last->run = e->run > 0 ? e->run : last->run > 0 ? last->run + 1 : -1;
         keep_text(&last->jobid, e->jobid);
@@ -57,7 +56,7 @@ static int see_event(void *arg, const struct scr_event *e, struct scr_err *err)
     if (strcmp(e->event, "FAILURE") == 0 && is_job(e->jobid, last->job))
         last->failures++;
     if (strcmp(e->event, "RUN_END") == 0 && is_job(e->jobid, last->jobid) &&
-        (e->note == NULL || strcmp(e->note, "halt") == 0))
+        scr_event_by(e) == SCR_BY_LIBRARY)
         last->is_open = 0;
     return SCR_OK;
 }

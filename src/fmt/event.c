@@ -54,6 +54,28 @@ int scr_event_known(const char *name)
     return 0;
 }
 
+static int is(const struct scr_event *e, const char *name)
+{
+    return strcmp(e->event, name) == 0;
+}
+
+enum scr_event_by scr_event_by(const struct scr_event *e)
+{
+    if (is(e, "NODE_FAIL") || strncmp(e->event, "SCAVENGE_", 9) == 0)
+        return SCR_BY_OTHER;
+    if (e->note == NULL || (is(e, "RUN_END") && strcmp(e->note, "halt") == 0))
+        return SCR_BY_LIBRARY;
+    return is(e, "RUN_START") || is(e, "RUN_END") ? SCR_BY_LOOP : SCR_BY_LIBRARY;
+}
+
+size_t scr_event_lost_node(const struct scr_event *e, const char **why)
+{
+    const char *note = e->note ? e->note : "";
+    size_t n = strcspn(note, ":");
+    *why = note + n + strspn(note + n, ": ");
+    return n < 256 ? n : 0;
+}
+
 /* Seconds: some 300 years, so that sums stay exact, and what a clock tells from 0, so
  * that bytes a second are finite. */
 #define LONGEST  1e10

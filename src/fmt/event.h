@@ -40,6 +40,17 @@ struct scr_event {
 extern const char *const scr_event_names[];
 int scr_event_known(const char *name);
 
+/* Runs are what the library records. The run loop brackets each with a RUN_START and a
+ * RUN_END of its own, which have a note; the RUN_END of the library has one where SCR
+ * ended the program for a halt, "halt". Others find lost nodes, and scavenge, when a
+ * run is over. */
+enum scr_event_by { SCR_BY_LIBRARY, SCR_BY_LOOP, SCR_BY_OTHER };
+enum scr_event_by scr_event_by(const struct scr_event *e);
+
+/* The note of a NODE_FAIL is "<node>: <reason>": length of the name it begins with, at
+ * most 255, and *why, a part of the note; "" if there is none. 0: it names no node. */
+size_t scr_event_lost_node(const struct scr_event *e, const char **why);
+
 /* One line, malloc'd, newline included, without control characters inside. Bytes that
  * are not UTF-8 become '?'. SCR_E_ARG without time, host or event, or with an event not
  * in the list. */

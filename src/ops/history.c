@@ -330,7 +330,7 @@ static void take_run_start(const struct taken *t)
 {
     struct scr_history *h = t->h;
     const struct scr_event *e = t->e;
-    if (e->note != NULL) /* of the run loop; the library says it, too */
+    if (scr_event_by(e) == SCR_BY_LOOP)
         return;
     close_seat(h, t->s);
     struct scr_hist_run *r = run_begin(h, t->s, e, e->secs);
@@ -358,20 +358,23 @@ static void take_loop_end(const struct taken *t)
     close_seat(t->h, s);
 }
 
-static void take_run_end(const struct taken *t)
+static void end_run(const struct taken *t, struct scr_hist_run *r)
 {
-    int by_halt = t->e->note != NULL && strcmp(t->e->note, "halt") == 0;
-    struct scr_hist_run *r = run_of(t->h, t->s);
-    if (t->e->note != NULL && !by_halt)
-        take_loop_end(t);
-    if (r == NULL || (t->e->note != NULL && !by_halt))
-        return;
     touch(t->h, t->s, t->e->at);
     settle(t->h, t->s);
     close_seat(t->h, t->s);
-    r->end = by_halt ? SCR_RUN_HALTED : SCR_RUN_ENDED;
+    r->end = t->e->note != NULL ? SCR_RUN_HALTED : SCR_RUN_ENDED;
     if (t->e->secs >= 0)
         r->wall = r->init + t->e->secs;
+}
+
+static void take_run_end(const struct taken *t)
+{
+    struct scr_hist_run *r = run_of(t->h, t->s);
+    if (scr_event_by(t->e) == SCR_BY_LOOP)
+        take_loop_end(t);
+    else if (r != NULL)
+        end_run(t, r);
 }
 
 static void node_add(struct scr_history *h, const char *name, double at,
@@ -409,18 +412,16 @@ static void take_failure(const struct taken *t)
     scr_hostlist_free(&list);
 }
 
-/* "<node>: <reason>" */
 static void take_node_fail(const struct taken *t)
 {
     char name[256];
-    const char *note = t->e->note ? t->e->note : "";
-    size_t len = strcspn(note, ":");
+    const char *why;
+    size_t len = scr_event_lost_node(t->e, &why);
     struct scr_hist_job *job = job_of(t->h, t->e->jobid);
-    if (len == 0 || len >= sizeof name || job == NULL)
+    if (len == 0 || job == NULL)
         return;
-    memcpy(name, note, len);
+    memcpy(name, t->e->note, len);
     name[len] = '\0';
-    const char *why = note + len + strspn(note + len, ": ");
     node_add(t->h, name, t->e->at, *why ? why : NULL);
     if (job->down != NULL && strlen(job->down) > DOWN_MAX) /* of no use to a reader */
         return;

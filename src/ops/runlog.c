@@ -49,12 +49,10 @@ static int lose_list(struct scr_runlog *l, const char *list, struct scr_err *err
 
 /* --- the kinds of events --- */
 
-/* The run loop writes events of these names, too, with a note; those of the library
- * count. */
 static int start_run(struct scr_runlog *l, const struct scr_event *e,
                      struct scr_err *err)
 {
-    if (e->note != NULL)
+    if (scr_event_by(e) != SCR_BY_LIBRARY)
         return SCR_OK;
     l->runs = e->run > l->runs ? e->run : l->runs + 1;
     l->began = e->at;
@@ -72,7 +70,7 @@ static int start_run(struct scr_runlog *l, const struct scr_event *e,
 
 static int end_run(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
 {
-    if (e->note != NULL && strcmp(e->note, "halt") != 0)
+    if (scr_event_by(e) == SCR_BY_LOOP)
         return set_text(&l->exit, e->note, err);
     l->ended = e->at;
     return e->note != NULL && l->halt == NULL ? set_text(&l->halt, e->note, err)
@@ -109,13 +107,15 @@ static int advise(struct scr_runlog *l, const struct scr_event *e, struct scr_er
     return set_text(&l->advice, e->note, err);
 }
 
-/* "<node>: <reason>" */
 static int lose_node(struct scr_runlog *l, const struct scr_event *e,
                      struct scr_err *err)
 {
-    size_t n = e->note ? strcspn(e->note, ":") : 0;
-    char *node = scr_asprintf("%.*s", (int)n, n > 0 ? e->note : "");
-    int rc = node == NULL ? scr_no_memory(err) : *node ? lose(l, node, err) : SCR_OK;
+    const char *why;
+    size_t n = scr_event_lost_node(e, &why);
+    if (n == 0)
+        return SCR_OK;
+    char *node = scr_asprintf("%.*s", (int)n, e->note);
+    int rc = node == NULL ? scr_no_memory(err) : lose(l, node, err);
     free(node);
     return rc;
 }
@@ -140,17 +140,10 @@ static const struct {
 };
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 
-/* Of a process of the run: commands write these when it is over. */
-static int is_of_run(const struct scr_event *e)
-{
-    return !is(e, "NODE_FAIL") && strncmp(e->event, "SCAVENGE_", 9) != 0 &&
-           !(is(e, "RUN_END") && e->note != NULL);
-}
-
 int scr_runlog_add(struct scr_runlog *l, const struct scr_event *e, struct scr_err *err)
 {
     l->events++;
-    if (is_of_run(e) && e->at > l->seen)
+    if (scr_event_by(e) == SCR_BY_LIBRARY && e->at > l->seen)
         l->seen = e->at;
     for (size_t i = 0; i < NKINDS; i++)
         if (is(e, kinds[i].event))

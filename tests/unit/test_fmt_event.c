@@ -128,6 +128,55 @@ static void incomplete_events_are_refused(void **state)
     assert_false(scr_event_known(NULL));
 }
 
+/* --- what events say --- */
+
+static void it_is_known_who_wrote_an_event(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *event, *note;
+        enum scr_event_by by;
+    } rows[] = {
+        { "RUN_START", NULL, SCR_BY_LIBRARY },
+        { "RUN_START", "run 1 on 4 of 4 nodes: mpirun a", SCR_BY_LOOP },
+        { "RUN_START", "halt", SCR_BY_LOOP },
+        { "RUN_END", NULL, SCR_BY_LIBRARY },
+        { "RUN_END", "halt", SCR_BY_LIBRARY },
+        { "RUN_END", "run 1: exit status 9", SCR_BY_LOOP },
+        { "CHECKPOINT_END", "no space", SCR_BY_LIBRARY },
+        { "NODE_FAIL", "n3: down", SCR_BY_OTHER },
+        { "SCAVENGE_START", NULL, SCR_BY_OTHER },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct scr_event e = { .event = rows[i].event, .note = rows[i].note };
+        assert_int_equal(scr_event_by(&e), rows[i].by);
+    }
+}
+
+static void a_lost_node_has_its_reason(void **state)
+{
+    (void)state;
+    char name[300] = "";
+    memset(name, 'n', 256);
+    const struct {
+        const char *note;
+        size_t n;
+        const char *why;
+    } rows[] = { { "n3: no answer: timeout", 2, "no answer: timeout" },
+                 { "n3", 2, "" },
+                 { "n3:", 2, "" },
+                 { ": nothing", 0, "nothing" },
+                 { NULL, 0, "" },
+                 { name, 0, "" },
+                 { name + 1, 255, "" } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct scr_event e = { .event = "NODE_FAIL", .note = rows[i].note };
+        const char *why;
+        assert_int_equal(scr_event_lost_node(&e, &why), rows[i].n);
+        assert_string_equal(why, rows[i].why);
+    }
+}
+
 /* --- decoding --- */
 
 /* Decodes a copy, which *line keeps, as texts lie in it. */
@@ -248,6 +297,8 @@ int main(void)
         cmocka_unit_test(any_text_stays_on_one_line),
         cmocka_unit_test(every_event_is_an_object),
         cmocka_unit_test(incomplete_events_are_refused),
+        cmocka_unit_test(it_is_known_who_wrote_an_event),
+        cmocka_unit_test(a_lost_node_has_its_reason),
         cmocka_unit_test(what_was_encoded_is_decoded),
         cmocka_unit_test(what_is_not_known_is_left_out),
         cmocka_unit_test(numbers_that_cannot_be_are_left_out),
