@@ -139,7 +139,7 @@ static void print_entry_3(struct scr_tool *t, const struct scr_index_entry *e)
 
 /* --- more of each --- */
 
-/* What the flush file says of caches, and how long ago a dataset was begun. */
+/* The flush file, which knows the caches, and the time from which ages count. */
 struct more {
     scr_hash *flush;
     int64_t now; /* seconds since the epoch */
@@ -162,7 +162,7 @@ static int64_t age_of(const struct more *m, const struct scr_dataset *d)
     return d->created <= 0 ? -1 : age > 0 ? age : 0;
 }
 
-/* In the largest unit of which there is one, at least 8 bytes. */
+/* In the largest unit that the age has, into at least 8 bytes. */
 static const char *age_text(int64_t age, char *buf, size_t n)
 {
     static const struct {

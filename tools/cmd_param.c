@@ -102,7 +102,7 @@ static int check_value(const struct scr_spec *spec, const char *value,
 
 /* --- lines with children --- */
 
-/* What begins at byte `from` of out gets its origin as a comment, in its column. */
+/* Adds the origin of the text from byte `from` of out as a comment, in its column. */
 static void append_origin(struct scr_str *out, size_t from, const char *origin)
 {
     size_t n = out->len - from;

@@ -7,7 +7,7 @@
 #include "args.h"
 #include "cfg/spec.h"
 
-/* What the value of an option is; OPTIONAL: only in the same word, as --watch=5. */
+/* The value of an option; OPTIONAL: only in the same word, as --watch=5. */
 enum kind { FLAG, DIRECTORY, PATH, VALUE, OPTIONAL };
 
 static enum kind kind_of(const struct scr_opt *o)
@@ -157,7 +157,7 @@ static void bash(FILE *out, const struct scr_command_row *rows, size_t n)
 
 static void zsh_option(FILE *out, const struct scr_opt *o, const char *arg)
 {
-    /* What follows the long name, the letter, and the name of the value. */
+    /* Texts behind the long name, the letter, and the name of the value. */
     static const struct {
         const char *name, *letter, *value;
     } forms[] = { { "", "", "" },

@@ -25,7 +25,7 @@ struct scr_hostlist {
 int scr_hostlist_expand(const char *text, struct scr_hostlist *out,
                         struct scr_err *err);
 /* The same for the first `most` names: what follows them is not looked at. For lists
- * that may be damaged, a line of the event log say, of which each name costs. */
+ * that may be damaged, such as a line of the event log, as each name costs. */
 enum { SCR_HOSTLIST_FRONT = 1000 };
 int scr_hostlist_expand_front(const char *text, size_t most, struct scr_hostlist *out,
                               struct scr_err *err);

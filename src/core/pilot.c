@@ -140,7 +140,7 @@ static void learn_calls(struct scr_ctx *ctx, double now)
     p->called_ckpt = ctx->times.ckpt;
 }
 
-/* What is to be known for an answer; *left of the allocation. */
+/* Finds the facts that an answer needs; *left: seconds left of the allocation. */
 static void look(struct scr_ctx *ctx, double now, struct scr_advice *advice,
                  double *left)
 {
@@ -201,7 +201,7 @@ int scr_pilot_flushes(struct scr_ctx *ctx)
     int due = ctx->flusher.n == 0 &&
               scr_autopilot_flush_is_due(&p->stats, &advice, now - ctx->times.last_ckpt,
                                          left);
-    if (due && p->stats.flush.n > 0) /* else it is to be measured */
+    if (due && p->stats.flush.n > 0) /* else it must be measured */
         scr_log(&ctx->log, SCR_LOG_INFO,
                 "%s is flushed: %.0f s since the last flush, one every %.0f s is best",
                 ctx->out.name, p->stats.unflushed, advice.flush);

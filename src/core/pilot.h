@@ -34,7 +34,7 @@ struct scr_pilot {
 
 /* At a call of SCR_Need_checkpoint: 1 if a checkpoint is due. */
 int scr_pilot_is_time(struct scr_ctx *ctx);
-/* When a checkpoint is complete, with SCR_FLUSH=AUTO: 1 if it is to be flushed. */
+/* When a checkpoint is complete, with SCR_FLUSH=AUTO: 1 if it must be flushed. */
 int scr_pilot_flushes(struct scr_ctx *ctx);
 /* Why the run before died, if it did, by what this start has found. */
 enum scr_failure scr_pilot_failure(const struct scr_ctx *ctx);

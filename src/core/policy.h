@@ -10,7 +10,7 @@ struct scr_ctx;
 /* Time spent, for SCR_Need_checkpoint. Only rank 0's figures are used. */
 struct scr_times {
     double run_start;     /* when SCR_Init returned, scr_now_mono() */
-    double compute_start; /* since when the program computes, likewise */
+    double compute_start; /* since when the program computes, by that clock */
     double compute, ckpt; /* seconds so far */
     int ckpts;            /* checkpoints in that time */
     double flush;         /* the same of flushes of checkpoints, */
@@ -26,7 +26,7 @@ int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
 /* The answer by the parameters and this rank's clock, or by the autopilot. Local, of
  * rank 0. */
 int scr_is_time_for_ckpt(struct scr_ctx *ctx);
-/* 1 on all ranks if the checkpoint that is complete now is to be flushed. */
+/* 1 on all ranks if the checkpoint that is complete now must be flushed. */
 int scr_is_flush_due_all(struct scr_ctx *ctx);
 int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
 /* Halt file at Init: sets ctx->halt and says why; asked again when the run begins, it

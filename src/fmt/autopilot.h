@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What SCR_Need_checkpoint goes by where no setting says when to checkpoint, and
+/* The basis of SCR_Need_checkpoint where no setting says when to checkpoint, and of
  * SCR_FLUSH=AUTO: statistics of the runs of a prefix directory, kept in autopilot.scr,
  * and the intervals that follow from them. Times are seconds, rates failures a second.
  * Pure: who measures calls scr_average_add, who decides asks scr_autopilot_advise, then
@@ -14,7 +14,7 @@
 
 #define SCR_AUTOPILOT_FILE "autopilot.scr"
 
-/* What it took to go on after a run that did not end by itself. */
+/* What was needed to continue after a run that did not end by itself. */
 enum scr_failure {
     SCR_FAILED_PROCESS, /* all files were in cache, or there were none */
     SCR_FAILED_NODE,    /* files were rebuilt */

@@ -76,7 +76,7 @@ size_t scr_event_lost_node(const struct scr_event *e, const char **why)
     return n < 256 ? n : 0;
 }
 
-/* Seconds: some 300 years, so that sums stay exact, and what a clock tells from 0, so
+/* Seconds: some 300 years, so that sums stay exact, and what a clock can measure, so
  * that bytes a second are finite. */
 #define LONGEST  1e10
 #define SHORTEST 1e-9

@@ -40,10 +40,10 @@ struct scr_event {
 extern const char *const scr_event_names[];
 int scr_event_known(const char *name);
 
-/* Runs are what the library records. The run loop brackets each with a RUN_START and a
- * RUN_END of its own, which have a note; the RUN_END of the library has one where SCR
- * ended the program for a halt, "halt". Others find lost nodes, and scavenge, when a
- * run is over. */
+/* Runs are what the library records. The run loop brackets each with another RUN_START
+ * and RUN_END, which have a note; the RUN_END of the library has one where SCR ended
+ * the program for a halt, "halt". Others find lost nodes, and scavenge, when a run is
+ * over. */
 enum scr_event_by { SCR_BY_LIBRARY, SCR_BY_LOOP, SCR_BY_OTHER };
 enum scr_event_by scr_event_by(const struct scr_event *e);
 

@@ -21,7 +21,7 @@ struct scr_eventlog_to scr_eventlog_to(const struct scr_params *prm);
 
 /* Writes one event: host and event are the caller's, and so are the fields that are
  * left out (see SCR_EVENT_INIT); without a time it is of now. To the log it is appended
- * with one write. A log that is full is renamed to log.1 first, of which there is one;
+ * with one write. A log that is full is renamed to log.1 first and replaces it;
  * any number of processes may do that at once, and no event that the two files have
  * room for is lost. */
 int scr_eventlog_write(const struct scr_env *env, const struct scr_prefix *p,
