@@ -3,17 +3,12 @@
 #ifndef SCR_TEST_HELPER_ASYNC_H
 #define SCR_TEST_HELPER_ASYNC_H
 
-#include "base/units.h"
 #include "helper_fault.h"
 #include "helper_job.h"
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "helper_shared.h"
-#include "par/pfs/flush_async.h"
-#include "store/arrival.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
 
 static const char *const nodes = "n[1-4]";
 

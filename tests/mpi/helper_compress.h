@@ -4,18 +4,12 @@
 #define SCR_TEST_HELPER_COMPRESS_H
 
 #include "base/str.h"
-#include "base/units.h"
-#include "ec/ec.h"
 #include "helper_fault.h"
 #include "helper_job.h"
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "helper_shared.h"
-#include "store/arrival.h"
 #include "store/catalog.h"
-#include "xfer/zst.h"
-#include <errno.h>
-#include <fcntl.h>
 
 static const char *const nodes = "n[1-4]";
 

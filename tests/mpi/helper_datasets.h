@@ -3,13 +3,8 @@
 #ifndef SCR_TEST_HELPER_DATASETS_H
 #define SCR_TEST_HELPER_DATASETS_H
 
-#include "base/lock.h"
 #include "helper_fault.h"
 #include "helper_prefix.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 static const char *const nodes = "n[1-4]";
 

@@ -3,14 +3,11 @@
 #ifndef SCR_TEST_HELPER_FLUSHED_H
 #define SCR_TEST_HELPER_FLUSHED_H
 
-#include "base/hashfile.h"
-#include "base/str.h"
 #include "helper_fault.h"
 #include "helper_move.h"
 #include "par/pfs/flush.h"
 #include "par/pfs/rank2file_all.h"
 #include "store/cache.h"
-#include <errno.h>
 
 enum { ID = 7, BUF = 1000 };
 

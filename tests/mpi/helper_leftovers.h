@@ -3,17 +3,12 @@
 #ifndef SCR_TEST_HELPER_LEFTOVERS_H
 #define SCR_TEST_HELPER_LEFTOVERS_H
 
-#include "base/path.h"
 #include "helper_fault.h"
 #include "helper_prefix.h"
 #include "helper_walk.h"
-#include "store/arrival.h"
-#include "store/flushing.h"
 #include "xfer/copy.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 
 static const char *const nodes = "n[1-4]";
 static const struct scr_env posix_env = { .sys = &scr_sys_posix };

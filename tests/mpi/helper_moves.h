@@ -6,7 +6,6 @@
 #include "helper_fault.h"
 #include "helper_move.h"
 #include "par/migrate/distribute.h"
-#include <errno.h>
 
 enum { NNODES = 16, BUF = 1000 };
 

@@ -8,8 +8,6 @@
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "store/arrival.h"
-#include "store/wanted.h"
-#include "xfer/copy.h"
 #include <errno.h>
 
 static const char *const nodes = "n[1-4]";

@@ -3,7 +3,6 @@
 #ifndef SCR_TEST_HELPER_CNTL_H
 #define SCR_TEST_HELPER_CNTL_H
 
-#include "base/str.h"
 #include "helper_maps.h"
 #include "helper_store.h"
 #include "helper_tmp.h"

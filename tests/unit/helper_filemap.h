@@ -3,7 +3,6 @@
 #ifndef SCR_TEST_HELPER_FILEMAP_H
 #define SCR_TEST_HELPER_FILEMAP_H
 
-#include "base/hashfile.h"
 #include "base/ids.h"
 #include "fmt/filemap.h"
 #include "helper_fault.h"
@@ -12,11 +11,7 @@
 #include "helper_order.h"
 #include "helper_steps.h"
 #include "helper_tmp.h"
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 const char *tag_of(const scr_filemap *map, int dset, int rank, const char *tag);
 

@@ -3,12 +3,9 @@
 #ifndef SCR_TEST_HELPER_META_H
 #define SCR_TEST_HELPER_META_H
 
-#include "fmt/dataset.h"
 #include "fmt/meta.h"
 #include "helper_pack.h"
 #include "helper_tmp.h"
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,16 +3,10 @@
 #ifndef SCR_TEST_HELPER_RANK2FILE_H
 #define SCR_TEST_HELPER_RANK2FILE_H
 
-#include "base/cursor.h"
-#include "base/hashfile.h"
 #include "fmt/rank2file.h"
 #include "helper_golden.h"
 #include "helper_lists.h"
 #include "helper_tmp.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 static const struct scr_packed frame = { 61372, 0x1c291ca3 };
 

@@ -3,15 +3,12 @@
 #ifndef SCR_TEST_HELPER_REBUILD_H
 #define SCR_TEST_HELPER_REBUILD_H
 
-#include "base/hashfile.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "helper_fault.h"
 #include "helper_pack.h"
 #include "helper_protect.h"
 #include "helper_tmp.h"
 #include "helper_tolerance.h"
-#include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
