@@ -15,10 +15,8 @@ int main(int argc, char **argv)
              : argc == 3 ? scr_lock_acquire_key(&scr_sys_posix, argv[1],
                                                 scr_str_key(argv[2]), 0, &lock, NULL)
                          : SCR_E_USAGE;
-    if (rc != SCR_OK) {
-        fprintf(stderr, "usage: cli_hold PATH [KEY]\n");
-        return 1;
-    }
-    for (;;)
+    while (rc == SCR_OK)
         pause();
+    fprintf(stderr, "usage: cli_hold PATH [KEY]\n");
+    return 1;
 }

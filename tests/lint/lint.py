@@ -3,7 +3,7 @@
 """Rules of the source tree that a compiler does not check.
 
     lint.py RULE SOURCE_DIR        RULE: includes | calls | banned | spdx | words | plain | parameters | rules |
-                                   floors | unique
+                                   floors | unique | mains
 
 Prints "file:line: what is wrong" for each finding; ends 1 if there is any.
 """
@@ -390,8 +390,17 @@ def unique(root):
             yield path, 1, f"{other} has the same name"
 
 
+def mains(root):
+    """A main without a return after its last if ends with 0, and the cases it left out are not missed."""
+    for path in walk(root, ["tests"], (".c",)):
+        text = "\n".join(code_lines(read(root, path)))
+        for match in re.finditer(r"^int main\(.*?^}", text, flags=re.M | re.S):
+            if not re.search(r"^    (return|exit|_exit)\b[^;]*;\s*}$", match.group(), flags=re.M):
+                yield path, text[:match.start()].count("\n") + 1, "main ends without a return"
+
+
 RULES = {f.__name__: f for f in
-         (includes, calls, banned, spdx, words, plain, parameters, rules, floors, unique)}
+         (includes, calls, banned, spdx, words, plain, parameters, rules, floors, unique, mains)}
 
 
 def main():

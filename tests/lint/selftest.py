@@ -109,6 +109,9 @@ CASES = [
     ("floors", "src/core/a.c", A + TO_B + ONE_FLOOR, False),
     ("unique", "src/core/a.c", "@@ src/par/b.c", False),
     ("unique", "src/core/a.c", "@@ src/par/a.c", True),
+    ("mains", "tests/mpi/a.c", "int main(void)\n{\n    if (a())\n        return b();\n}", True),
+    ("mains", "tests/mpi/a.c", "int main(void)\n{\n    if (a())\n        return b();\n    return c(1,\n        2);\n}",
+     False),
 ]
 
 
