@@ -9,7 +9,6 @@
 #include "core/cachectl.h"
 #include "core/ctx.h"
 #include "core/edits.h"
-#include "core/event_note.h"
 #include "core/flushfile.h"
 #include "core/meeting.h"
 #include "core/mend.h"
@@ -19,11 +18,9 @@
 #include "core/underway.h"
 #include "par/pfs/flush_async.h"
 
-/* --- the list --- */
-
 /* --- datasets that meet on the prefix (meeting.c). Programs give a rank the same paths
- * each time: every rank checks its own paths before a retry; that no newer
- * one is written over sees the flush to it (invariant P15). --- */
+ * each time: every rank checks its own paths before a retry; that no newer one is
+ * written over, the flush sees to (invariant P15). --- */
 
 /* Local; in doubt they do. */
 static int meets_files(const struct scr_ctx *ctx, int id, const char *name,
@@ -57,8 +54,6 @@ static int is_replaced_all(struct scr_ctx *ctx, int id)
     return replaced;
 }
 
-/* --- transfer processes --- */
-
 /* --- start --- */
 
 static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -82,20 +77,6 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     if (rc == SCR_OK)
         s->flush[s->n++] = a;
     return rc;
-}
-
-/* Files that are damaged in cache are rebuilt before it is tried again. */
-static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
-{
-    int lost = scr_async_lose_daemon_all(ctx);
-    scr_async_note_failed(ctx, id, 1,
-                          !lost && scr_flush_may_be_mended(ctx, id, why->code));
-    scr_log(&ctx->log, SCR_LOG_WARN,
-            "flush of dataset %d failed, it stays in cache and is tried again, or the "
-            "next checkpoint in its place%s: %s",
-            id, lost ? ", by threads of the processes" : "", why->text);
-    SCR_EVENT(ctx, .event = "ASYNC_FLUSH_FAIL", .dset = id,
-              .name = scr_cache_name_of(ctx, id), .note = why->text);
 }
 
 /* Datasets that are output only leave the cache once they are flushed. */
@@ -122,6 +103,49 @@ static void make_room_all(struct scr_ctx *ctx, int id)
     scr_retain_all(ctx);
 }
 
+/* Files that are damaged in cache are rebuilt before it is tried again. */
+static void note_failure_all(struct scr_ctx *ctx, int id, int rc, const char *why)
+{
+    int lost = scr_async_lose_daemon_all(ctx);
+    scr_async_note_failed(ctx, id, 1, !lost && scr_flush_may_be_mended(ctx, id, rc));
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "flush of dataset %d failed, it stays in cache and is tried again, or the "
+            "next checkpoint in its place%s: %s",
+            id, lost ? ", by threads of the processes" : "", why);
+}
+
+/* rc is the ranks' common code; why may be of this rank alone. */
+static void fail_all(struct scr_ctx *ctx, int id, int rc, const struct scr_err *why)
+{
+    const struct scr_flush_end end = { .rc = rc, .why = why->text };
+    scr_flush_ended(ctx, SCR_FLUSH_BEHIND, id, &end);
+    if (rc == SCR_E_NEWER) {
+        give_way_all(ctx, id, why);
+        return;
+    }
+    note_failure_all(ctx, id, rc, why->text);
+    if (rc == SCR_E_FULL)
+        make_room_all(ctx, id);
+    else if (rc == SCR_E_TAKEN)
+        scr_flee_ids_all(ctx);
+}
+
+/* Where transfer processes are lost, threads copy. */
+static int begin_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    TRY(scr_async_let_go_all(ctx, err));
+    scr_flush_begun(ctx, SCR_FLUSH_BEHIND, id);
+    int rc = launch_all(ctx, id, &why);
+    if (rc == SCR_OK)
+        return rc;
+    if (!scr_async_lose_daemon_all(ctx))
+        return scr_fail(err, rc, why.sys, "%s", why.text);
+    scr_log(&ctx->log, SCR_LOG_WARN, "threads of the processes copy: %s", why.text);
+    TRY(scr_async_let_go_all(ctx, err));
+    return launch_all(ctx, id, err);
+}
+
 void scr_async_start_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -134,38 +158,14 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
         (void)scr_async_wait_all(ctx, scr_flush_async_id(ctx->flusher.flush[last]),
                                  NULL);
     scr_async_note_failed(ctx, id, 0, 0);
-    int rc = scr_async_let_go_all(ctx, &why);
+    int rc = begin_all(ctx, id, &why);
     if (rc != SCR_OK) {
-        note_failure_all(ctx, id, &why);
+        fail_all(ctx, id, rc, &why);
         return;
     }
-    SCR_EVENT(ctx, .event = "ASYNC_FLUSH_START", .dset = id,
-              .name = scr_cache_name_of(ctx, id));
-    scr_flush_mark(ctx, id, SCR_LOC_CACHE | SCR_LOC_FLUSHING, 0);
-    rc = launch_all(ctx, id, &why);
-    if (rc != SCR_OK && scr_async_lose_daemon_all(ctx)) {
-        scr_log(&ctx->log, SCR_LOG_WARN, "threads of the processes copy: %s", why.text);
-        why = (struct scr_err)SCR_ERR_INIT;
-        rc = scr_async_let_go_all(ctx, &why);
-        if (rc == SCR_OK)
-            rc = launch_all(ctx, id, &why);
-    }
-    if (rc == SCR_OK) {
-        if (ctx->prm.phase_file != NULL) /* a failure injected here finds it running */
-            scr_async_go(ctx);
-        scr_phase_all(ctx, "flush", id);
-        return;
-    }
-    scr_flush_mark(ctx, id, 0, SCR_LOC_FLUSHING);
-    if (rc == SCR_E_NEWER) {
-        give_way_all(ctx, id, &why);
-        return;
-    }
-    note_failure_all(ctx, id, &why);
-    if (rc == SCR_E_FULL)
-        make_room_all(ctx, id);
-    else if (rc == SCR_E_TAKEN)
-        scr_flee_ids_all(ctx);
+    if (ctx->prm.phase_file != NULL) /* a failure injected here finds it running */
+        scr_async_go(ctx);
+    scr_phase_all(ctx, "flush", id);
 }
 
 /* --- end --- */
@@ -177,18 +177,16 @@ static int end_all(struct scr_ctx *ctx)
     struct scr_err why = SCR_ERR_INIT;
     int id = scr_flush_async_id(a);
     double since = scr_flush_async_since(a);
-    uint64_t bytes = scr_flush_async_bytes(a);
+    struct scr_flush_end end = { .bytes = scr_flush_async_bytes(a) };
     int rc = scr_flush_end_all(a, &why);
-    scr_flush_mark(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
     if (rc != SCR_OK) {
-        note_failure_all(ctx, id, &why);
-        if (rc == SCR_E_FULL)
-            make_room_all(ctx, id);
+        fail_all(ctx, id, rc, &why);
         return rc;
     }
-    scr_flush_event(ctx, "ASYNC_FLUSH_SUCCESS", id, bytes, scr_now_mono() - since);
+    end.secs = scr_now_mono() - since;
+    scr_flush_ended(ctx, SCR_FLUSH_BEHIND, id, &end);
     if (scr_cache_kind(ctx, id) & SCR_IS_CKPT) {
-        ctx->times.flush += scr_now_mono() - since;
+        ctx->times.flush += end.secs;
         ctx->times.flushes++;
         ctx->times.last_flush = since;
     }

@@ -8,7 +8,6 @@
 #include "core/cachectl.h"
 #include "core/ctx.h"
 #include "core/edits.h"
-#include "core/event_note.h"
 #include "core/flushfile.h"
 #include "core/mend.h"
 #include "core/phase.h"
@@ -40,26 +39,19 @@ int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
     const struct scr_copy_opts o = scr_flush_opts(ctx);
     int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
-    const char *name = scr_cache_name_of(ctx, id);
-    uint64_t bytes = 0;
+    struct scr_flush_end end = { 0 };
     TRY(scr_async_let_go_all(ctx, err));
     if (scr_cache_is(ctx, id, SCR_CACHE_KEPT))
         return scr_cache_refuse_kept(id, err);
-    if (!foreign)
-        scr_flush_mark(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
-    scr_phase_all(ctx, "flush", id);
     double start = scr_now_mono();
-    SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id, .name = name);
-    int rc = foreign ? flush_foreign_all(ctx, &o, id, &bytes, err)
-                     : scr_flush_all(&at, &o, dset, ctx->cache.map, &bytes, err);
-    if (rc == SCR_OK)
-        scr_flush_event(ctx, "FLUSH_SUCCESS", id, bytes, scr_now_mono() - start);
-    else
-        SCR_EVENT(ctx, .event = "FLUSH_FAIL", .dset = id, .name = name,
-                  .note = err != NULL ? err->text : NULL);
-    if (rc == SCR_OK || !foreign)
-        scr_flush_mark(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0,
-                       foreign ? 0 : SCR_LOC_SYNC_FLUSHING);
+    scr_flush_begun(ctx, SCR_FLUSH_WAITED, id);
+    scr_phase_all(ctx, "flush", id);
+    int rc = foreign ? flush_foreign_all(ctx, &o, id, &end.bytes, err)
+                     : scr_flush_all(&at, &o, dset, ctx->cache.map, &end.bytes, err);
+    end.rc = rc;
+    end.why = err != NULL ? err->text : NULL;
+    end.secs = scr_now_mono() - start;
+    scr_flush_ended(ctx, SCR_FLUSH_WAITED, id, &end);
     if (foreign)
         return rc;
     if (rc == SCR_OK || rc == SCR_E_FULL)

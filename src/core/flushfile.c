@@ -217,14 +217,39 @@ void scr_flush_sweep(struct scr_ctx *ctx)
     edit_flush_file(ctx, edit_sweep, ctx);
 }
 
-void scr_flush_event(struct scr_ctx *ctx, const char *event, int id, uint64_t bytes,
-                     double secs)
+static const struct {
+    int bit; /* in the flush file while it is under way */
+    const char *start, *success, *fail;
+} WAYS[] = {
+    [SCR_FLUSH_WAITED] = { SCR_LOC_SYNC_FLUSHING, "FLUSH_START", "FLUSH_SUCCESS",
+                           "FLUSH_FAIL" },
+    [SCR_FLUSH_BEHIND] = { SCR_LOC_FLUSHING, "ASYNC_FLUSH_START", "ASYNC_FLUSH_SUCCESS",
+                           "ASYNC_FLUSH_FAIL" },
+};
+
+void scr_flush_begun(struct scr_ctx *ctx, enum scr_flush_way way, int id)
+{
+    SCR_EVENT(ctx, .event = WAYS[way].start, .dset = id,
+              .name = scr_cache_name_of(ctx, id));
+    if (!scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
+        scr_flush_mark(ctx, id, SCR_LOC_CACHE | WAYS[way].bit, 0);
+}
+
+void scr_flush_ended(struct scr_ctx *ctx, enum scr_flush_way way, int id,
+                     const struct scr_flush_end *end)
 {
     struct scr_dataset d = { 0 };
+    int done = end->rc == SCR_OK, foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
     (void)scr_cache_dataset(ctx, id, &d, NULL);
-    if (d.is_ckpt)
+    if (done && d.is_ckpt)
         scr_tally_flushed(&ctx->tally, id, d.name);
-    SCR_EVENT(ctx, .event = event, .dset = id, .name = d.name, .secs = secs,
-              .bytes = (int64_t)bytes, .files = (int64_t)d.files, .from = "cache",
-              .to = "prefix");
+    if (done)
+        SCR_EVENT(ctx, .event = WAYS[way].success, .dset = id, .name = d.name,
+                  .secs = end->secs, .bytes = (int64_t)end->bytes,
+                  .files = (int64_t)d.files, .from = "cache", .to = "prefix");
+    else
+        SCR_EVENT(ctx, .event = WAYS[way].fail, .dset = id,
+                  .name = scr_cache_name_of(ctx, id), .note = end->why);
+    if (done || !foreign)
+        scr_flush_mark(ctx, id, done ? SCR_LOC_PFS : 0, foreign ? 0 : WAYS[way].bit);
 }

@@ -28,8 +28,26 @@ void scr_flush_forget(struct scr_ctx *ctx, int id);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
  * other jobs those of long ago. On rank 0; a failure is a warning. Local. */
 void scr_flush_sweep(struct scr_ctx *ctx);
-/* Records that a flush has succeeded. */
-void scr_flush_event(struct scr_ctx *ctx, const char *event, int id, uint64_t bytes,
-                     double secs);
+
+/* --- begin and end of a flush, for the event log and the flush file --- */
+
+enum scr_flush_way {
+    SCR_FLUSH_WAITED, /* the program waits for it */
+    SCR_FLUSH_BEHIND  /* the program continues */
+};
+
+struct scr_flush_end {
+    int rc;
+    const char *why; /* of a failure; may be NULL */
+    uint64_t bytes;  /* of a success, of all ranks */
+    double secs;
+};
+
+/* On rank 0, while the others continue; a failure is a warning. Local. Of a dataset
+ * that a different number of ranks wrote, whose entry in the flush file is not this
+ * job's, only the success is marked there. */
+void scr_flush_begun(struct scr_ctx *ctx, enum scr_flush_way way, int id);
+void scr_flush_ended(struct scr_ctx *ctx, enum scr_flush_way way, int id,
+                     const struct scr_flush_end *end);
 
 #endif
