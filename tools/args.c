@@ -32,17 +32,11 @@ struct parse {
 
 const char *scr_args_nearest(const char *word, const char *const *names)
 {
-    const char *best = NULL;
-    int best_distance =
-        (int)strlen(word) / 3 + 1; /* this many edits are another word */
-    for (; *names != NULL; names++) {
-        int d = scr_edit_distance(word, *names);
-        if (d < best_distance) {
-            best = *names;
-            best_distance = d;
-        }
-    }
-    return best;
+    /* this many edits are another word */
+    struct scr_nearest near = { word, NULL, (int)strlen(word) / 3 + 1 };
+    for (; *names != NULL; names++)
+        scr_nearest_try(&near, *names);
+    return near.best;
 }
 
 static int unknown_option(const struct parse *p, const char *name)

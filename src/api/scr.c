@@ -65,11 +65,16 @@ static enum scr_state state_now(void)
 /* Collective errors are the same everywhere: where they come from is worth saying. */
 static void remember(int rc, const struct scr_err *err)
 {
+    enum { WHERE = 64 };
     scr_err_clear(&the_last);
     if (rc == SCR_OK)
         return;
-    if (err->rank > 0 && err->text[0] != '\0')
-        scr_fail(&the_last, rc, 0, "%.*s (rank %d)", SCR_ERR_TEXT - 32, err->text,
+    if (err->others > 0 && err->text[0] != '\0')
+        scr_fail(&the_last, rc, 0, "%.*s (rank %d and %d other rank%s)",
+                 SCR_ERR_TEXT - WHERE, err->text, err->rank, err->others,
+                 err->others > 1 ? "s" : "");
+    else if (err->rank > 0 && err->text[0] != '\0')
+        scr_fail(&the_last, rc, 0, "%.*s (rank %d)", SCR_ERR_TEXT - WHERE, err->text,
                  err->rank);
     else
         scr_fail(&the_last, rc, 0, "%s",

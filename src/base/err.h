@@ -19,15 +19,17 @@ enum scr_code {
 enum { SCR_ERR_TEXT = 1024 }; /* bytes of text kept, NUL included; longer text is cut */
 
 struct scr_err {
-    int code; /* SCR_OK while nothing is wrong */
-    int sys;  /* errno of the cause, 0 if none */
-    int rank; /* world rank that filled it, -1 if not known (serial tools) */
+    int code;   /* SCR_OK while nothing is wrong */
+    int sys;    /* errno of the cause, 0 if none */
+    int rank;   /* world rank that filled it, -1 if not known (serial tools) */
+    int others; /* ranks that failed in the same step; 0 too if all of them did: then
+                   each may only have learned of an earlier one */
     char text[SCR_ERR_TEXT]; /* "object verb: cause", lower case, no newline */
 };
 
 #define SCR_ERR_INIT                                                                   \
     {                                                                                  \
-        0, 0, -1, ""                                                                   \
+        0, 0, -1, 0, ""                                                                \
     }
 
 /* Fills err unless it already holds an error (the first cause wins), appends ":

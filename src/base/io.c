@@ -366,3 +366,11 @@ int scr_file_rename_new(const struct scr_sys *sys, const char *from, const char 
         return scr_fail(err, SCR_E_EXIST, 0, "%s is there", to);
     return scr_fail(err, SCR_E_IO, error, "link %s to %s", from, to);
 }
+
+const char *scr_size_hint(uint64_t bytes, uint64_t recorded)
+{
+    return bytes <= recorded
+               ? ""
+               : " (was it written to after SCR_Complete_output, or closed "
+                 "after it?)";
+}

@@ -82,6 +82,9 @@ int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf
 /* Size and kind. Absent: SCR_E_NOENT. Follows no symbolic link. */
 int scr_file_stat(const struct scr_sys *sys, const char *path, struct stat *st,
                   struct scr_err *err);
+/* For the end of a message about a file of another size than is recorded: what its
+ * program may have done, "" for what is shorter. */
+const char *scr_size_hint(uint64_t bytes, uint64_t recorded);
 /* 0: there is nothing at path; 1: there is, if only a symbolic link, or it is not
  * known, for example because a component of the path is a file. */
 int scr_file_is_there(const struct scr_sys *sys, const char *path);

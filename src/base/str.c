@@ -354,3 +354,12 @@ int scr_edit_distance(const char *a, const char *b)
     }
     return rows[na % 3][nb];
 }
+
+void scr_nearest_try(struct scr_nearest *near, const char *candidate)
+{
+    int d = scr_edit_distance(near->name, candidate);
+    if (d < near->distance) {
+        near->distance = d;
+        near->best = candidate;
+    }
+}

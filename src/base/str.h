@@ -89,5 +89,11 @@ int scr_by_text(const void *a, const void *b);
 
 /* Edit distance with transpositions, for "did you mean"; case-insensitive. */
 int scr_edit_distance(const char *a, const char *b);
+/* The candidate nearest to name so far; distance: less than which is near. Borrowed. */
+struct scr_nearest {
+    const char *name, *best; /* best: NULL, none is near */
+    int distance;
+};
+void scr_nearest_try(struct scr_nearest *near, const char *candidate);
 
 #endif

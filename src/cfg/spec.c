@@ -141,37 +141,22 @@ const char *scr_spec_unalias(const char *name)
     return name;
 }
 
-/* The nearest so far. A name is near when a quarter of it or less has to change. */
-struct nearest {
-    const char *name, *best;
-    int distance;
-};
-
-static void nearest_try(struct nearest *near, const char *candidate)
-{
-    int d = scr_edit_distance(near->name, candidate);
-    if (d < near->distance) {
-        near->distance = d;
-        near->best = candidate;
-    }
-}
-
-static void nearest_among_all(struct nearest *near)
+static void nearest_among_all(struct scr_nearest *near)
 {
     for (size_t i = 0; i < scr_nspecs; i++)
         if (scr_specs[i].type != SCR_TYPE_SECTION)
-            nearest_try(near, scr_specs[i].name);
+            scr_nearest_try(near, scr_specs[i].name);
     for (size_t i = 0; i < scr_naliases; i++)
-        nearest_try(near, scr_aliases[i].alias);
+        scr_nearest_try(near, scr_aliases[i].alias);
     for (size_t i = 0; i < scr_nline_specs; i++)
-        nearest_try(near, scr_line_specs[i].key);
+        scr_nearest_try(near, scr_line_specs[i].key);
 }
 
-static void nearest_among_children(struct nearest *near, const char *key)
+static void nearest_among_children(struct scr_nearest *near, const char *key)
 {
     for (size_t i = 0; i < scr_nchild_specs; i++)
         if (strcmp(scr_child_specs[i].parent, key) == 0)
-            nearest_try(near, scr_child_specs[i].name);
+            scr_nearest_try(near, scr_child_specs[i].name);
 }
 
 const char *scr_spec_nearest(const char *name, const char *key)
@@ -179,7 +164,8 @@ const char *scr_spec_nearest(const char *name, const char *key)
     size_t len = strlen(name);
     if (len > 64)
         return NULL;
-    struct nearest near = { name, NULL, 2 + (int)len / 4 };
+    /* A name is near when a quarter of it or less has to change. */
+    struct scr_nearest near = { name, NULL, 2 + (int)len / 4 };
     if (key != NULL)
         nearest_among_children(&near, key);
     else

@@ -124,6 +124,15 @@ void scr_flush_left_all(struct scr_ctx *ctx)
     }
 }
 
+/* Of several failures the first is told. */
+static int tell_flush(const struct scr_ctx *ctx, int id, int rc,
+                      const struct scr_err *why, struct scr_err *err)
+{
+    return rc == SCR_OK ? rc
+                        : scr_fail(err, rc, 0, "flush of %s (dataset %d): %s",
+                                   scr_cache_name_of(ctx, id), id, why->text);
+}
+
 /* A failure does not stop the others, least of all the newest checkpoint. */
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
 {
@@ -133,15 +142,14 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
         struct scr_err why = SCR_ERR_INIT;
         int one =
             scr_cache_is_ready(ctx, id) ? flush_output_all(ctx, id, &why) : SCR_OK;
-        if (one != SCR_OK && rc == SCR_OK)
-            rc = scr_fail(err, one, 0, "flush of %s (dataset %d): %s",
-                          scr_cache_name_of(ctx, id), id, why.text);
+        rc = scr_first(rc, tell_flush(ctx, id, one, &why, err));
     }
     scr_flush_left_all(ctx);
     int id = scr_cache_newest_ckpt(ctx, 0);
     if (newest && id > 0) {
-        rc = scr_first(rc,
-                       scr_flush_or_give_way_all(ctx, id, rc == SCR_OK ? err : NULL));
+        struct scr_err why = SCR_ERR_INIT;
+        int last = scr_flush_or_give_way_all(ctx, id, &why);
+        rc = scr_first(rc, tell_flush(ctx, id, last, &why, err));
     }
     return rc;
 }

@@ -450,5 +450,8 @@ int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
         scr_halt_reason_all(ctx, SCR_HALT_FINALIZED, rc == SCR_OK ? err : &second);
     ctx->state = SCR_STATE_DONE;
     scr_run_end(ctx, NULL);
-    return rc != SCR_OK ? rc : rc2;
+    rc = scr_first(rc, rc2);
+    if (rc != SCR_OK)
+        scr_err_prefix(err, "SCR_Finalize");
+    return rc;
 }

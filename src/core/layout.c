@@ -4,10 +4,13 @@
  * that call files alike get one each in it. The path the application asks for is kept
  * as ASKED.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "core/ctx.h"
 #include "core/layout.h"
 #include "par/pfs/owners.h"
@@ -67,14 +70,33 @@ int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err)
     return scr_agree_all(&ctx->world, rc, err);
 }
 
+/* A program seldom tells why it could not write: a full file system is looked for. */
+static int not_valid(const struct scr_ctx *ctx, struct scr_err *err)
+{
+    enum { NEARLY_NONE = 1 << 20 };
+    const struct scr_output *out = &ctx->out;
+    const char *dir = out->red == NULL || out->bypass
+                          ? ctx->prefix.path
+                          : ctx->cache.dirs[out->red->store];
+    uint64_t left = dir != NULL ? scr_room_at(ctx->env.sys, &scr_memory_of_kernel, dir)
+                                : NEARLY_NONE;
+    char text[32];
+    if (left >= NEARLY_NONE)
+        return scr_fail(err, SCR_E_INVALID, 0, "the application passed valid=0");
+    return scr_fail(err, SCR_E_INVALID, 0,
+                    "the application passed valid=0; %s is full (%s left)", dir,
+                    scr_format_size(left, text, sizeof text));
+}
+
 int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
+    char more[40] = "";
+    if (ctx->out.more_refused > 0)
+        snprintf(more, sizeof more, " and %d others", ctx->out.more_refused);
     if (ctx->out.refused.code != SCR_OK)
-        return scr_fail(err, ctx->out.refused.code, 0, "the dataset lacks a file: %s",
-                        ctx->out.refused.text);
-    if (!valid)
-        return scr_fail(err, SCR_E_INVALID, 0, "the application passed valid=0");
-    return SCR_OK;
+        return scr_fail(err, ctx->out.refused.code, 0, "the dataset lacks a file%s: %s",
+                        more, ctx->out.refused.text);
+    return valid ? SCR_OK : not_valid(ctx, err);
 }
 
 int scr_output_check_files(const struct scr_ctx *ctx, uint64_t files,

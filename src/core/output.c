@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Start_output and Complete_output: a dataset from its first file to its protection. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -130,6 +131,7 @@ static uint64_t bytes_written(const struct scr_ctx *ctx)
  * already. */
 static void abandon_all(struct scr_ctx *ctx)
 {
+    ctx->times.failed += ctx->out.is_ckpt;
     if (ctx->out.bypass) {
         scr_bypass_abandon_all(ctx);
         scr_output_fini(&ctx->out);
@@ -431,15 +433,24 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, int *may_go,
     return SCR_OK;
 }
 
-/* Whatever fails on the way, the line that is printed names the dataset. */
+/* Whatever fails on the way, the line that is printed names the dataset, and since when
+ * no checkpoint is completed. */
 static int complete_all(struct scr_ctx *ctx, int valid, int *may_go,
                         struct scr_err *err)
 {
-    int rc = ctx->out.bypass ? scr_bypass_complete_all(ctx, valid, err)
-                             : seal_and_protect_all(ctx, valid, may_go, err);
-    if (rc != SCR_OK)
-        scr_err_prefix(err, "SCR_Complete_output: %s (dataset %d) is not completed",
-                       ctx->out.name, ctx->out.id);
+    const struct scr_output *out = &ctx->out;
+    char since[64] = "", span[32];
+    int rc = out->bypass ? scr_bypass_complete_all(ctx, valid, err)
+                         : seal_and_protect_all(ctx, valid, may_go, err);
+    if (rc == SCR_OK)
+        return rc;
+    if (out->is_ckpt && ctx->times.failed > 0)
+        snprintf(since, sizeof since, " (%d failed, none for %s)",
+                 ctx->times.failed + 1,
+                 scr_format_duration(scr_now_mono() - ctx->times.last_ckpt, span,
+                                     sizeof span));
+    scr_err_prefix(err, "SCR_Complete_output: %s (dataset %d) is not completed%s",
+                   out->name, out->id, since);
     return rc;
 }
 
@@ -554,6 +565,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
             ctx->times.ckpt += now - ctx->out.start;
             ctx->times.ckpts++;
             ctx->times.last_ckpt = now;
+            ctx->times.failed = 0;
         }
         note_end(ctx, now, NULL);
         scr_output_fini(&ctx->out);

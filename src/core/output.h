@@ -38,6 +38,7 @@ struct scr_output {
                                   that other ranks routed too */
     int has_shared;          /* some rank has some */
     struct scr_err refused;  /* first SCR_Route_file that failed in this phase */
+    int more_refused;        /* others that failed after it */
     int bypass;              /* files are written to the prefix; the rest is for that */
     scr_hash *dset;          /* as the index has it */
     struct scr_table made;   /* directories of routed files; */

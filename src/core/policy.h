@@ -19,6 +19,7 @@ struct scr_times {
     double last_flush;    /* since when the newest flushed checkpoint exists; 0: none
                              was flushed in this run */
     double last_ckpt;     /* end of the last checkpoint */
+    int failed;           /* attempts at one that failed since */
     int need_calls;       /* calls of SCR_Need_checkpoint */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SCR_Route_file: from a name under the prefix to the path to use now. Local. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "core/bypass.h"
 #include "core/ctx.h"
 #include "core/others.h"
@@ -220,41 +222,59 @@ static int find_file(struct scr_ctx *ctx, int by_base, const char *name,
 
 /* *path: of the file called name, "" if several are, NULL if none is. The path comes
  * first, of whichever rank it is: what has the base name only may be another file.
- * outside: why name is no path below the prefix. */
-static int find_restart(struct scr_ctx *ctx, const char *name, const char **path,
-                        struct scr_err *outside, struct scr_err *err)
+ * dest: name below the prefix, NULL if it is not there. */
+static int find_restart(struct scr_ctx *ctx, const char *name, const char *dest,
+                        const char **path, struct scr_err *err)
 {
-    char *dest = NULL;
     const struct scr_readable *file = NULL;
-    int below = dest_of(ctx, name, &dest, outside) == SCR_OK;
-    int rc;
-    TRY_OUT(below ? find_file(ctx, 0, dest, &file, err) : SCR_OK);
+    *path = NULL;
+    TRY(dest != NULL ? find_file(ctx, 0, dest, &file, err) : SCR_OK);
     if (file == NULL && strchr(name, '/') == NULL)
-        TRY_OUT(find_file(ctx, 1, name, &file, err));
-out:
+        TRY(find_file(ctx, 1, name, &file, err));
     *path = file != NULL ? file->path : NULL;
-    free(dest);
-    return rc;
+    return SCR_OK;
 }
 
-static int no_such_file(const struct scr_ctx *ctx, const char *name,
+/* Of the files that this rank knows of. */
+static const char *nearest_file(const struct scr_ctx *ctx, const char *name)
+{
+    enum { TRIED = 1000 }; /* more cost more time than a hint is worth */
+    const struct scr_restart *r = &ctx->restart;
+    struct scr_nearest near = { name, NULL, 2 + (int)strlen(name) / 4 };
+    int left = TRIED;
+    for (SCR_EACH(struct scr_readable, f, &r->by_dest))
+        if (left-- > 0)
+            scr_nearest_try(&near, f->item.name);
+    for (SCR_EACH(struct scr_listed, f, &r->catalog.files))
+        if (left-- > 0)
+            scr_nearest_try(&near, f->item.name);
+    return near.best;
+}
+
+/* name: as it was asked for; dest: that below the prefix, NULL: it is not there. */
+static int no_such_file(const struct scr_ctx *ctx, const char *name, const char *dest,
                         struct scr_err *err)
 {
     const struct scr_restart *r = &ctx->restart;
+    const char *best = nearest_file(ctx, dest != NULL ? dest : name);
+    char meant[SCR_MAX_NAME / 4] = "";
+    if (best != NULL)
+        snprintf(meant, sizeof meant, " (did you mean %s?)", best);
     if (r->is_foreign)
         return scr_fail(err, SCR_E_NOENT, 0,
                         "SCR_Route_file: checkpoint %s, which %d ranks wrote, has no "
-                        "file %s",
-                        r->name, r->share.ranks, name);
+                        "file %s%s",
+                        r->name, r->share.ranks, name, meant);
     if (r->catalog.prefix != NULL) /* all its files are known */
         return scr_fail(err, SCR_E_NOENT, 0,
-                        "SCR_Route_file: checkpoint %s has no file %s", r->name, name);
+                        "SCR_Route_file: checkpoint %s has no file %s%s", r->name, name,
+                        meant);
     return scr_fail(
         err, SCR_E_NOENT, 0,
         "SCR_Route_file: checkpoint %s has no file %s of rank %d or of "
-        "another rank on its node; what a rank of another node wrote can be "
+        "another rank on its node%s; what a rank of another node wrote can be "
         "read with SCR_GLOBAL_RESTART=1",
-        r->name, name, ctx->world.rank);
+        r->name, name, ctx->world.rank, meant);
 }
 
 static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
@@ -262,18 +282,24 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
 {
     struct scr_err outside = SCR_ERR_INIT;
     const char *path = NULL;
-    TRY(find_restart(ctx, name, &path, &outside, err));
+    char *dest = NULL;
+    (void)dest_of(ctx, name, &dest, &outside);
+    int rc;
+    TRY_OUT(find_restart(ctx, name, dest, &path, err));
     if (path != NULL && path[0] == '\0')
-        return scr_fail(err, SCR_E_ARG, 0,
-                        "SCR_Route_file: several files of checkpoint %s are called %s; "
-                        "give the path under the prefix",
-                        ctx->restart.name, name);
-    if (path == NULL && outside.code != SCR_OK && strchr(name, '/') != NULL)
-        return scr_fail(err, outside.code, 0, "%s", outside.text);
-    if (path == NULL)
-        return no_such_file(ctx, name, err);
-    TRY(is_readable(ctx, path, err));
-    return give(ctx->room, path, file, err);
+        rc = scr_fail(err, SCR_E_ARG, 0,
+                      "SCR_Route_file: several files of checkpoint %s are called %s; "
+                      "give the path under the prefix",
+                      ctx->restart.name, name);
+    else if (path == NULL && outside.code != SCR_OK && strchr(name, '/') != NULL)
+        rc = scr_fail(err, outside.code, 0, "%s", outside.text);
+    else if (path == NULL)
+        rc = no_such_file(ctx, name, dest, err);
+    else if ((rc = is_readable(ctx, path, err)) == SCR_OK)
+        rc = give(ctx->room, path, file, err);
+out:
+    free(dest);
+    return rc;
 }
 
 /* --- without SCR --- */
@@ -320,12 +346,15 @@ static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_e
 
 int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
 {
+    enum { TOLD = 5 }; /* of a rank's failures, one line each */
     struct scr_err mine = SCR_ERR_INIT;
     int rc = route(ctx, name, file, &mine);
     int writing = ctx->state == SCR_STATE_OUTPUT || ctx->state == SCR_STATE_OFF_OUTPUT;
     /* A program that overlooks the error must not get a dataset without this file. */
     if (rc != SCR_OK && writing && ctx->out.refused.code == SCR_OK)
         ctx->out.refused = mine;
+    else if (rc != SCR_OK && writing) /* the rest are counted, and told at the end */
+        ctx->is_told = ++ctx->out.more_refused >= TOLD;
     if (rc != SCR_OK && err != NULL)
         *err = mine;
     return rc;

@@ -93,8 +93,9 @@ void scr_faults_check_file(const struct scr_env *env, const char *path,
     else if (!S_ISREG(st.st_mode))
         scr_faults_add(f, "rank %d: %s is not a regular file", rank, path);
     else if (is->has_size && (uint64_t)st.st_size != size)
-        scr_faults_add(f, "rank %d: %s has %lld bytes, %llu are recorded", rank, path,
-                       (long long)st.st_size, (unsigned long long)size);
+        scr_faults_add(f, "rank %d: %s has %lld bytes, %llu are recorded%s", rank, path,
+                       (long long)st.st_size, (unsigned long long)size,
+                       scr_size_hint((uint64_t)st.st_size, size));
     else if (!with_crc || f->sizes_only || (!is->has_crc && !is->is_packed))
         return;
     else if (is->is_packed)

@@ -155,8 +155,9 @@ static int check_size(const struct scr_member *m, const char *path, uint64_t siz
     if ((uint64_t)st.st_size == size)
         return SCR_OK;
     return scr_fail(err, (uint64_t)st.st_size < size ? SCR_E_MISSING : SCR_E_CORRUPT, 0,
-                    "read %s: %lld bytes, recorded are %llu", path,
-                    (long long)st.st_size, (unsigned long long)size);
+                    "read %s: %lld bytes, recorded are %llu%s", path,
+                    (long long)st.st_size, (unsigned long long)size,
+                    scr_size_hint((uint64_t)st.st_size, size));
 }
 
 static int open_data(struct scr_member *m, struct scr_err *err)

@@ -380,8 +380,16 @@ MPI_CASE(route_in_an_output_phase)
     snprintf(file, sizeof file, "%s/.scr/index.scr", prefix);
     MISROUTE(file, path, SCR_E_OUTSIDE);
     MISROUTE(prefix, path, SCR_E_OUTSIDE);
+    /* So many lines of a rank are enough: the rest are counted. */
+    struct capture more;
+    char text[4096];
+    capture_start(t, &more);
+    CHECK_INT(SCR_Route_file("/etc/group", path), SCR_E_OUTSIDE);
+    CHECK_INT(capture_end(&more, text, sizeof text), 0);
     /* A program that continues after that does not get a dataset without its file. */
-    MISUSE(SCR_Complete_checkpoint(1), SCR_E_OUTSIDE, "outside the prefix");
+    MISUSE(
+        SCR_Complete_checkpoint(1), SCR_E_OUTSIDE,
+        "lacks a file and 5 others: SCR_Route_file: /etc/passwd is outside the prefix");
 }
 
 MPI_CASE(names_too_long_for_the_buffer_are_refused)
@@ -408,7 +416,7 @@ MPI_CASE(files_never_written_fail_the_dataset)
            "SCR_Complete_output: unwritten (dataset ");
     char why[SCR_MAX_FILENAME];
     SCR_Last_error(why);
-    CHECK(strstr(why, ") is not completed: ") != NULL);
+    CHECK(strstr(why, " failed, none for ") != NULL);
     CHECK(strstr(why, "never written") != NULL);
     CHECK(!exists("%s", path));
     MISUSE(SCR_Current("unwritten"), SCR_SUCCESS, "unwritten");

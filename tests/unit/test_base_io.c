@@ -550,9 +550,17 @@ static void rename_new_takes_no_name_that_is_taken(void **state)
     free((char *)b);
 }
 
+static void only_a_file_that_grew_gets_a_hint(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(scr_size_hint(1, 0), "SCR_Complete_output"));
+    assert_string_equal(scr_size_hint(0, 1), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_file_that_grew_gets_a_hint),
         cmocka_unit_test(short_and_interrupted_transfers_are_completed),
         cmocka_unit_test(a_file_that_ends_early_is_missing_data),
         cmocka_unit_test(errors_carry_code_and_path),

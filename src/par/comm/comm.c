@@ -180,16 +180,20 @@ int scr_comm_split_str_all(const struct scr_comm *c, int rc, const char *text,
 /* Data that the first failing rank sends to the others; fixed size so that one
  * broadcast carries it. */
 struct verdict {
-    int code, sys, rank;
+    int code, sys, rank, others;
     char text[SCR_ERR_TEXT];
 };
 
-static void verdict_fill(struct verdict *v, int rc, int rank, const struct scr_err *err)
+/* failed: ranks that leave with an error. What was agreed on before stays as it was. */
+static void verdict_fill(struct verdict *v, const struct scr_comm *c, int rc,
+                         uint64_t failed, const struct scr_err *err)
 {
     int filled = err != NULL && err->code != SCR_OK;
+    int agreed = filled && err->rank >= 0;
     v->code = rc;
     v->sys = filled ? err->sys : 0;
-    v->rank = filled && err->rank >= 0 ? err->rank : rank;
+    v->rank = agreed ? err->rank : c->rank;
+    v->others = agreed ? err->others : failed < (uint64_t)c->size ? (int)failed - 1 : 0;
     const char *text = filled ? err->text : scr_err_meaning(rc);
     size_t n = strnlen(text, sizeof v->text - 1);
     memcpy(v->text, text, n);
@@ -202,6 +206,7 @@ static void verdict_store(const struct verdict *v, struct scr_err *err)
     err->code = v->code;
     err->sys = v->sys;
     err->rank = v->rank;
+    err->others = v->others;
     memcpy(err->text, v->text, sizeof err->text);
 }
 
@@ -221,8 +226,9 @@ static int learn_verdict_all(const struct scr_comm *c, int turn, int rc,
         return SCR_OK;
     int first = turn % c->size;
     struct verdict v = { 0 };
+    uint64_t failed = scr_sum_all(c, rc != SCR_OK);
     if (c->rank == first)
-        verdict_fill(&v, rc, c->rank, err);
+        verdict_fill(&v, c, rc, failed, err);
     if (scr_bcast_bytes_all(c, first, &v, sizeof v, err) != SCR_OK)
         return rc != SCR_OK ? rc : SCR_E_MPI;
     verdict_store(&v, err);

@@ -16,8 +16,9 @@ static int verify_kind(const struct scr_env *env, const char *path,
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: not a regular file", path);
     if (size != NULL && *size != (uint64_t)st.st_size)
-        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: %lld bytes, recorded are %llu",
-                        path, (long long)st.st_size, (unsigned long long)*size);
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: %lld bytes, recorded are %llu%s",
+                        path, (long long)st.st_size, (unsigned long long)*size,
+                        scr_size_hint((uint64_t)st.st_size, *size));
     return SCR_OK;
 }
 
