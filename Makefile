@@ -6,7 +6,7 @@
 #   make check    build with warnings as errors and run all tests and linters
 #   make quick    the same with linters, unit tests and a dozen of those under mpirun: a minute
 #   make cluster  a shell on five emulated nodes under Slurm (as root)
-#   make html     the guide and all manual pages as HTML, in build/openmpi/html
+#   make html     the guide and all manual pages as web pages, in build/openmpi/html
 #   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine, and what grows with
 #                 the number of ranks
 #   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
@@ -60,7 +60,7 @@ drill: build
 
 html: deps-docs build
 	cmake --build $(BUILD) --target html
-	@echo "open $(BUILD)/html/index.html"
+	@test -e $(BUILD)/html/index.html && echo "open $(BUILD)/html/index.html"
 
 cluster: deps-cluster build
 	tests/cluster/shell.py $(MPI) $(abspath $(BUILD))
@@ -100,7 +100,7 @@ lint: deps-check
 
 asan-configure: deps-check
 	cmake -S . -B build/asan -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON \
-	    -DSCR_FUZZ=ON -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS=$(SAN)" $(CMAKE_ARGS)
+	    -DSCR_FUZZ=ON -DSCR_DOCS=OFF -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS=$(SAN)" $(CMAKE_ARGS)
 
 asan: asan-configure
 	cmake --build build/asan -j$(JOBS) --target unit_tests fuzz_targets
@@ -146,4 +146,4 @@ deps-cluster:
 	$(deps) cluster
 
 deps-package:
-	$(deps) build $(MPI) package
+	$(deps) build $(MPI) package docs

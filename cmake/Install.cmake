@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What is installed, and where: libraries, headers, program and links, the drill's solver, the CMake package, scr.pc,
-# completion for shells, the man pages, the HTML guide if it was built, the modulefile, examples and files for a
+# completion for shells, the man pages, the modulefile, examples and files for a
 # cluster to copy.
 include(CMakePackageConfigHelpers)
 include(cmake/Commands.cmake)
 include(cmake/Man.cmake)
-include(cmake/Html.cmake)
 include(cmake/Completion.cmake)
 
 set(scr_libexec ${CMAKE_INSTALL_LIBEXECDIR}/scr)

@@ -59,6 +59,8 @@ scr_package(dev libscr-dev libdevel "headers and examples"
             SUGGESTS pkg-config libisal-dev libjansson-dev libzstd-dev)
 scr_package(tools scr-tools utils "commands"
             DEPENDS "${scr_lib_package} ${scr_same_version}" RECOMMENDS ${scr_mpi_bin} SUGGESTS pdsh)
+scr_package(doc scr-doc doc "guide and manual as web pages")
+set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
 scr_package(python python3-scr python "Python package"
             DEPENDS "${scr_lib_package} ${scr_same_version}" python3 RECOMMENDS python3-mpi4py)
 include(CPack)

@@ -22,7 +22,7 @@ declare -A packages=(
     [cluster]="slurmctld slurmd munge libpmix-dev pdsh openssh-client iproute2 procps util-linux"
     [package]="dpkg-dev pandoc mmdebstrap gfortran"
     [ci]="clang"
-    [docs]="pandoc python3"
+    [docs]="pandoc python3-sphinx python3-myst-parser furo python3-sphinx-copybutton"
     [browser]="chromium chromium-driver"
 )
 

@@ -38,6 +38,9 @@ if command -v pandoc >/dev/null; then
         [ -s "$prefix/share/man/$page" ] || fail "share/man/$page is not installed"
     done
 fi
+if [ -e "$build/html/index.html" ]; then
+    [ -n "$(find "$prefix/share/doc" -path '*/html/doc/guide/index.html')" ] || fail "the web pages are not installed"
+fi
 "$prefix/bin/scr" --version >/dev/null || fail "the installed scr does not start"
 for file in bash-completion/completions/scr_index zsh/site-functions/_scr fish/vendor_completions.d/scr_index.fish; do
     [ -s "$prefix/share/$file" ] || fail "share/$file is not installed"
