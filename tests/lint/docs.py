@@ -18,8 +18,7 @@ import sys
 from pathlib import Path
 from typing import Iterator
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc", "html"))
-import defs  # noqa: E402
+import defs
 
 BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```[ \t]*$", re.M | re.S)
 FENCE = re.compile(r"^```[ {.]*(\w*)[^\n]*\n(.*?)^```[ \t]*$", re.M | re.S)

@@ -17,8 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Iterator
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc", "html"))
-import defs  # noqa: E402
+import defs
 
 PAGE = "doc/guide/scr3-names.md"
 MARKS = "<!-- made by tests/lint/names.py -->\n", "<!-- end -->\n"
