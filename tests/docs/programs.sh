@@ -67,5 +67,25 @@ run datasets 2 datasets
 "$scr" halt --prefix "$work/datasets" --remove
 run datasets 2 datasets state.2
 
+# A checkpoint that SCR cannot keep is written without it, and the newest of both kinds is read.
+run other 2 fallback 50 >/dev/null
+has "step 30 is kept without SCR" "$(run both 2 fallback 30 30)"
+"$scr" halt --prefix "$work/both" --remove
+has "starting at step 30" "$(run both 2 fallback 50)"
+cmp "$work/both/pi.txt" "$work/other/pi.txt" || fail "fallback: another result after the restart"
+"$scr" halt --prefix "$work/both" --remove
+has "starting at step 50" "$(run both 2 fallback 50)"
+touch "$work/nowhere"
+has "step 20 is kept without SCR" "$(SCR_CNTL_BASE=$work/nowhere run never 2 fallback 20)"
+has "starting at step 20" "$(SCR_CNTL_BASE=$work/nowhere run never 2 fallback 20)"
+
+# Files whose names a library chose: one is lost, and the checkpoint before it is read.
+run files 2 subfiles 3 >/dev/null
+"$scr" halt --prefix "$work/files" --remove
+has "starting at step 3" "$(run files 2 subfiles 3)"
+"$scr" halt --prefix "$work/files" --remove
+rm "$work/files/ckpt.3/field.bp/data.1"
+has "starting at step 2" "$(run files 2 subfiles 2)"
+
 SCR_FLUSH=3 run configure 2 configure | grep -q "one checkpoint in 3 is copied" || fail "configure"
 echo "the programs of the guide do what it says"

@@ -24,7 +24,8 @@ from browser import Browser  # noqa: E402
 
 FIGURES = {"levels", "sets", "flush", "scavenge", "run-loop", "layout"}
 SEARCHES = {"SCR_Route_file": "SCR_Route_file.3.html", "SCR_FLUSH": "scr_params.5.html#SCR_FLUSH",
-            "scavenge": "scr_scavenge.1.html", "lost node": "after-a-failure.html"}
+            "scavenge": "scr_scavenge.1.html", "lost node": "after-a-failure.html",
+            "subfiles": "migrate-large-code.html"}
 
 
 # --- links ---
