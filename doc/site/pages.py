@@ -12,7 +12,7 @@ from sphinx.util import logging
 
 LOG = logging.getLogger(__name__)
 MAN = re.compile(r"doc/man(\d)/(\w+)\.\d$")
-NAME = re.compile(r"(?<![\w/.$-])((?:scr|libscr)(?:_\w+)?|SCR_\w+)(?:\((\d)\))?(?![\w/])")
+NAME = re.compile(r"(?<![\w/.$-])((?:scr|libscr)(?:_\w+)?(?:\.py)?|SCR_\w+)(?:\((\d)\))?(?![\w/])")
 FENCED = re.compile(r"^(```.*?^```$)", re.M | re.S)
 ITEM = re.compile(r"^- \[([^\]]+)\]\(([^)#]+)\.md\)", re.M)
 UNLINKED = (nodes.reference, nodes.literal_block, nodes.title, nodes.image, addnodes.toctree)
@@ -46,7 +46,7 @@ def name_line(text: str) -> tuple[list[str], str]:
 
 def manual(root: Path, section: str) -> str:
     """A table of the manual pages of a section, and their toctree."""
-    rows, entries = ["| page | |", "| --- | --- |"], []
+    rows, entries = ["| page | what it is for |", "| --- | --- |"], []
     for path in sorted((root / "doc" / section).glob("*.md*"), key=lambda p: p.name.lower()):
         names, purpose = name_line(path.read_text(encoding="utf-8"))
         rows.append(f"| {', '.join(f'{n}({section[-1]})' for n in names)} | {purpose} |")
@@ -100,7 +100,8 @@ def note(app: Sphinx, doctree: nodes.document) -> None:
              if ("name", name) not in std.objects}
     for name, place in found.items():
         std.note_object("name", name, place)
-    next(doctree.findall(nodes.section)).insert(1, addnodes.index(entries=[("single", n, place, "", None) for n, place in found.items()]))
+    entries = app.env.get_domain("index").entries
+    entries[docname] = entries.get(docname, []) + [("single", n, place, "", None) for n, place in found.items()]
 
 
 # --- names: links to these places ---
@@ -116,7 +117,7 @@ def place_of(app: Sphinx, name: str, section: str | None) -> tuple[str, str] | N
 
 
 def link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """The first time a name comes in a section it becomes a link."""
+    """The first time a name comes in a section it becomes a link, in a list of names each time."""
     seen: set[tuple[str, ...]] = set()
     for node in list(doctree.findall()):
         if isinstance(node, nodes.section):
@@ -125,7 +126,8 @@ def link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             pieces, at, text = [], 0, node.astext()
             for match in NAME.finditer(text):
                 place = place_of(app, *match.groups())
-                if place and place[0] != docname and match.groups() not in seen:
+                again = match.groups() in seen and not docname.startswith("doc/site/")
+                if place and place[0] != docname and not again:
                     seen.add(match.groups())
                     uri = app.builder.get_relative_uri(docname, place[0]) + (f"#{place[1]}" if place[1] else "")
                     pieces += [nodes.Text(text[at:match.start()]),
