@@ -48,25 +48,6 @@ again=$(run halted 2 step4 40)
 has "starting at step 20" "$again"
 has "$sum" "$again"
 
-field=$(run field 2 protect 6 | tail -1)
-SCR_HALT_ENABLED=0 run part 2 protect 4 >"$work/out"
-"$scr" halt --prefix "$work/part" --remove
-again=$(run part 2 protect 6)
-has "starting at step 4" "$again"
-has "$field" "$again"
-
-has "found 0" "$(run parts 3 regroup)"
-"$scr" halt --prefix "$work/parts" --remove
-few=$(run parts 2 regroup)
-has "a checkpoint of 3 processes, read by 2" "$few"
-has "found 6" "$few"
-
-run datasets 2 datasets
-[ ! -e "$work/datasets/picture.1" ] || fail "SCR_Delete left files"
-[ -s "$work/datasets/state.2/0.txt" ] || fail "SCR_Drop took files"
-"$scr" halt --prefix "$work/datasets" --remove
-run datasets 2 datasets state.2
-
 # A checkpoint that SCR cannot keep is written without it, and the newest of both kinds is read.
 run other 2 fallback 50 >/dev/null
 has "step 30 is kept without SCR" "$(run both 2 fallback 30 30)"
@@ -86,6 +67,25 @@ has "starting at step 3" "$(run files 2 subfiles 3)"
 "$scr" halt --prefix "$work/files" --remove
 rm "$work/files/ckpt.3/field.bp/data.1"
 has "starting at step 2" "$(run files 2 subfiles 2)"
+
+field=$(run field 2 protect 6 | tail -1)
+SCR_HALT_ENABLED=0 run part 2 protect 4 >"$work/out"
+"$scr" halt --prefix "$work/part" --remove
+again=$(run part 2 protect 6)
+has "starting at step 4" "$again"
+has "$field" "$again"
+
+has "found 0" "$(run parts 3 regroup)"
+"$scr" halt --prefix "$work/parts" --remove
+few=$(run parts 2 regroup)
+has "a checkpoint of 3 processes, read by 2" "$few"
+has "found 6" "$few"
+
+run datasets 2 datasets
+[ ! -e "$work/datasets/picture.1" ] || fail "SCR_Delete left files"
+[ -s "$work/datasets/state.2/0.txt" ] || fail "SCR_Drop took files"
+"$scr" halt --prefix "$work/datasets" --remove
+run datasets 2 datasets state.2
 
 SCR_FLUSH=3 run configure 2 configure | grep -q "one checkpoint in 3 is copied" || fail "configure"
 echo "the programs of the guide do what it says"
