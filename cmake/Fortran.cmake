@@ -26,7 +26,7 @@ elseif(NOT CMAKE_C_FLAGS MATCHES "-fsanitize|coverage") # they would need flags 
     endif()
 endif()
 if(SCR_HAVE_FORTRAN)
-    find_program(SCR_MPIFORT NAMES mpifort.${SCR_MPI} mpifort)
+    find_program(SCR_MPIFORT NAMES mpifort.${SCR_MPI} mpifort HINTS ${mpi_bin})
     if(SCR_MPIFORT)
         set(MPI_Fortran_COMPILER ${SCR_MPIFORT})
         find_package(MPI QUIET COMPONENTS Fortran)

@@ -88,7 +88,7 @@ def missing(root: pathlib.Path, said: dict[str, list[Any]]) -> Iterator[str]:
     variants = {args[0] for args, _ in said["variant"]}
     needs = {args[0].split("@")[0] for args, _ in said["depends_on"]}
     cmake = "".join(f.read_text() for f in root.glob("cmake/*.cmake"))
-    for lib in re.findall(r"find_library\(SCR_\w+ NAMES (\w+)", cmake):
+    for lib in re.findall(r"scr_find\(\w+ (\w+) \S+\.h\)", cmake):
         if PACKAGES.get(lib, lib) not in needs:
             yield f"nothing provides lib{lib}"
     for args, more in itertools.chain(*said.values()):
