@@ -69,7 +69,7 @@ endif()
 add_library(scrf_shared SHARED ${fortran_objects} $<TARGET_OBJECTS:scr_layer_fortran_open>)
 add_library(scrf_static STATIC ${fortran_objects} ${all_objects})
 foreach(lib scrf_shared scrf_static)
-    set_target_properties(${lib} PROPERTIES OUTPUT_NAME scrf VERSION ${PROJECT_VERSION}
+    set_target_properties(${lib} PROPERTIES OUTPUT_NAME scrf${SCR_LIB_SUFFIX} VERSION ${PROJECT_VERSION}
                           SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE C)
     target_include_directories(${lib} INTERFACE $<BUILD_INTERFACE:${fortran_dir}>
         $<BUILD_INTERFACE:${SCR_MODULE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>

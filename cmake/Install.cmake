@@ -8,7 +8,7 @@ include(cmake/Man.cmake)
 include(cmake/Completion.cmake)
 
 set(scr_libexec ${CMAKE_INSTALL_LIBEXECDIR}/scr)
-set(scr_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/scr)
+set(scr_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/scr${SCR_LIB_SUFFIX})
 
 set_target_properties(scr_shared PROPERTIES EXPORT_NAME scr)
 set_target_properties(scr_static PROPERTIES EXPORT_NAME scr-static)
@@ -43,6 +43,14 @@ configure_package_config_file(cmake/scrConfig.cmake.in ${PROJECT_BINARY_DIR}/scr
                               INSTALL_DESTINATION ${scr_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/scrConfigVersion.cmake
                                  COMPATIBILITY AnyNewerVersion) # programs ask for 3.0
+if(SCR_LIB_SUFFIX) # beside that of another MPI, which the project may have found
+    file(APPEND ${PROJECT_BINARY_DIR}/scrConfigVersion.cmake "
+set(scr_mpi_found \"\${MPI_C_COMPILER};\${MPI_C_INCLUDE_DIRS};\${MPI_C_LIBRARIES}\")
+if(MPI_C_FOUND AND scr_mpi_found MATCHES openmpi|mpich AND NOT scr_mpi_found MATCHES ${SCR_MPI})
+    set(PACKAGE_VERSION_UNSUITABLE TRUE)
+endif()
+")
+endif()
 install(FILES ${PROJECT_BINARY_DIR}/scrConfig.cmake ${PROJECT_BINARY_DIR}/scrConfigVersion.cmake
         DESTINATION ${scr_package_dir} COMPONENT dev)
 
@@ -58,7 +66,8 @@ foreach(dir INCLUDEDIR LIBDIR FORTRAN_MODDIR)
     endif()
 endforeach()
 configure_file(cmake/scr.pc.in ${PROJECT_BINARY_DIR}/scr.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/scr.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+install(FILES ${PROJECT_BINARY_DIR}/scr.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev
+        RENAME scr${SCR_LIB_SUFFIX}.pc)
 include(cmake/InstallFortran.cmake)
 
 if(SCR_PANDOC)
@@ -68,12 +77,13 @@ if(SCR_PANDOC)
             COMPONENT tools PATTERN man3 EXCLUDE)
 endif()
 
-# module load scr: the place of the tree is found from that of the file.
+# module load scr: the place of the tree is found from that of the file. Its name has the MPI, as a site that
+# has several collects their files in one directory.
 set(scr_module_dir ${CMAKE_INSTALL_DATADIR}/modulefiles/scr)
 file(RELATIVE_PATH SCR_MODULE_UP /${scr_module_dir} /)
 configure_file(packaging/modules/scr.in ${PROJECT_BINARY_DIR}/modulefile @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/modulefile DESTINATION ${scr_module_dir}
-        RENAME ${PROJECT_VERSION} COMPONENT module)
+        RENAME ${PROJECT_VERSION}-${SCR_MPI} COMPONENT module)
 
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
         COMPONENT dev PATTERN CMakeLists.txt EXCLUDE)

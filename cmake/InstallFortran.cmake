@@ -15,4 +15,5 @@ if(SCR_HAVE_FORTRAN)
 endif()
 install(EXPORT scrFortranTargets NAMESPACE scr:: DESTINATION ${scr_package_dir} COMPONENT dev)
 configure_file(cmake/scrf.pc.in ${PROJECT_BINARY_DIR}/scrf.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/scrf.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+install(FILES ${PROJECT_BINARY_DIR}/scrf.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev
+        RENAME scrf${SCR_LIB_SUFFIX}.pc)

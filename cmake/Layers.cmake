@@ -75,7 +75,7 @@ list(APPEND all_objects $<FILTER:$<TARGET_OBJECTS:scr_layer_ops>,INCLUDE,/sweep[
 add_library(scr_shared SHARED ${all_objects})
 add_library(scr_static STATIC ${all_objects})
 foreach(lib scr_shared scr_static)
-    set_target_properties(${lib} PROPERTIES OUTPUT_NAME scr VERSION ${PROJECT_VERSION}
+    set_target_properties(${lib} PROPERTIES OUTPUT_NAME scr${SCR_LIB_SUFFIX} VERSION ${PROJECT_VERSION}
                           SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE C EXPORT_NAME ${lib})
     target_include_directories(${lib} INTERFACE
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -29,14 +29,14 @@ module load scr
 
 version=$(scr --version)
 [ "$(command -v scr)" = "$root/bin/scr" ] || fail "scr is $(command -v scr)"
-[ "$version" = "scr (SCR) ${LOADEDMODULES#scr/}" ] || fail "$version, but module $LOADEDMODULES"
+mpi=$(pkg-config --variable=mpi scr)
+[ "$version-$mpi" = "scr (SCR) ${LOADEDMODULES#scr/}" ] || fail "$version, but module $LOADEDMODULES"
 case $MANPATH in "$root/share/man:"*) ;; *) fail "MANPATH=$MANPATH" ;; esac
 case $MANPATH in :* | *: | *::*) ;; *) fail "MANPATH=$MANPATH hides the system's manual" ;; esac
 for dir in "$CPATH/scr.h" "${LD_LIBRARY_PATH%%:*}/libscr.so" "${LIBRARY_PATH%%:*}/libscr.a" \
     "${PKG_CONFIG_PATH%%:*}/scr.pc" "${CMAKE_PREFIX_PATH%%:*}/include/scr.h"; do
     [ -e "$dir" ] || fail "no $dir"
 done
-[ "$(pkg-config --variable=mpi scr)" != "" ] || fail "pkg-config does not say which MPI"
 echo "ok: load"
 
 module unload scr
@@ -45,7 +45,7 @@ module unload scr
 echo "ok: unload"
 
 mkdir -p "$work/site/scr"
-ln -s "$root/share/modulefiles/scr/${version##* }" "$work/site/scr/site-$$"
+ln -s "$root/share/modulefiles/scr/${version##* }-$mpi" "$work/site/scr/site-$$"
 module use "$work/site"
 module load "scr/site-$$"
 [ "$(command -v scr)" = "$root/bin/scr" ] || fail "through a link, scr is $(command -v scr)"
