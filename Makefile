@@ -127,7 +127,7 @@ package: deps-package
 	cd $(PACKAGE) && cpack -G DEB
 
 package-check: package
-	packaging/debian/check.sh $(PACKAGE)
+	packaging/check/check.sh $(PACKAGE)
 
 clean:
 	rm -rf build

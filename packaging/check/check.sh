@@ -3,7 +3,7 @@
 # Installs the packages into a fresh Debian system in a directory, which has nothing but what they
 # say they need and compilers, and runs smoke.sh there.
 #
-#   packaging/debian/check.sh BUILD_DIR     of `make package`
+#   packaging/check/check.sh BUILD_DIR     of `make package`
 #
 # The system is made by mmdebstrap from the package sources of this one, through its proxy, and with
 # what apt has downloaded here before; it is removed in any case, and what is mounted for it is not seen
