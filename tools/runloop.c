@@ -387,19 +387,27 @@ static void find_others(struct runloop *l)
             why.text);
 }
 
-/* Without a resource manager the launcher's own options may name the nodes. */
+/* Without a resource manager the launcher's own options may name the nodes; without
+ * them mpirun starts all processes on this machine. */
 static int find_nodes(struct runloop *l, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    if (l->job.rm.nodes.n == 0)
-        rc = scr_launch_names_nodes(&l->job.rm, &l->launcher, scr_strv_argv(&l->line),
-                                    &l->job.rm.nodes, err);
-    if (rc == SCR_OK && l->job.rm.nodes.n == 0)
-        rc = scr_fail(
+    struct scr_hostlist *nodes = &l->job.rm.nodes;
+    if (nodes->n > 0)
+        return SCR_OK;
+    TRY(scr_launch_names_nodes(&l->job.rm, &l->launcher, scr_strv_argv(&l->line), nodes,
+                               err));
+    if (nodes->n > 0)
+        return SCR_OK;
+    if (!scr_launch_runs_here(&l->launcher))
+        return scr_fail(
             err, SCR_E_CONFIG, 0,
             "outside of an allocation: run this in a job of a resource manager, "
             "or set SCR_NODELIST");
-    return rc;
+    SAY(l, SCR_LOG_NOTE,
+        "outside of an allocation: runs on this machine, %s, alone; SCR_NODELIST "
+        "names other nodes",
+        l->job.rm.host);
+    return scr_hostlist_add(nodes, l->job.rm.host, err);
 }
 
 static int check_line(struct runloop *l, struct scr_err *err)

@@ -342,3 +342,8 @@ out:
     free(text);
     return rc;
 }
+
+int scr_launch_runs_here(const struct scr_launcher *l)
+{
+    return l->ops == &scr_launch_openmpi || l->ops == &scr_launch_hydra;
+}

@@ -54,5 +54,7 @@ size_t scr_launch_asks_nodes(const struct scr_launcher *l, const char *const *ar
 int scr_launch_names_nodes(const struct scr_rm *rm, const struct scr_launcher *l,
                            const char *const *args, struct scr_hostlist *nodes,
                            struct scr_err *err);
+/* Whether it starts all processes on this machine if no node is named: mpirun. */
+int scr_launch_runs_here(const struct scr_launcher *l);
 
 #endif

@@ -31,8 +31,8 @@ while IFS='|' read -r text settings command; do
     check "nothing run" ! -e "$tmp/started"
 done <<'EOT'
 outside of an allocation
-outside of an allocation: run this in a job | | scr_mpirun -n 2 ./job
-outside of an allocation: run this in a job | | scr_run mpirun ./job
+outside of an allocation: run this in a job | | scr_srun -n 2 ./job
+outside of an allocation: run this in a job | | scr_run srun ./job
 outside of an allocation | | scr_srun -N 2 ./job
 outside of an allocation: name the nodes | | scr_list_down_nodes
 outside of its allocations | SCR_RESOURCE_MANAGER=SLURM | scr_env --nodes

@@ -384,12 +384,21 @@ fails 2 "both a list of hosts and a host file are given to mpirun"
 SCR_PREFIX=/no/such run scr_mpirun ./job 0
 fails 2 "/no/such"
 unset SCR_VNODES
-run scr_mpirun ./job 0
-fails 2 "outside of an allocation"
+cp bin/mpirun bin/jsrun
+run scr_jsrun ./job 0
+fails 2 "outside of an allocation: run this in a job"
 SCR_NODELIST='n[1-' run scr_mpirun ./job 0
 fails 2 "SCR_NODELIST=n[1-"
 check "never run" ! -e runs
 unset SCR_NODELIST
+# mpirun needs no nodes: it runs here
+export SCR_CACHE_BASE="$tmp/store" SCR_MIN_NODES=
+run scr_mpirun ./job 0
+has 0 "job: run 1 in "
+says "outside of an allocation: runs on this machine, $(uname -n), alone; SCR_NODELIST names other nodes" \
+    "run 1 of 1, 1 of 1 nodes can be used, 1 needed"
+again
+export SCR_MIN_NODES=3
 
 # the second signal ends what saves the caches
 cat >bin/ssh <<'EOF'
