@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The program printed in README.md, built as it says there, under the batch script for Slurm printed in
-doc/guide/running.md: given to sbatch as it is, it loses a node and counts to 100 from its newest checkpoint."""
+doc/guide/running.md: given to sbatch as it is, it loses a node and continues from its newest checkpoint."""
 import os
 import re
 
@@ -23,7 +23,7 @@ def program():
 
 
 def compile_line():
-    return re.search(r"^    (mpicc quickstart\.c .*)$", read("README.md"), re.M).group(1)
+    return re.search(r"^(mpicc quickstart\.c .*)$", read("README.md"), re.M).group(1)
 
 
 def batch_script():
@@ -66,7 +66,7 @@ def main():
         assert run.wait() == 0, job.said()
         assert job.restarts() == [newest], job.phases()
         with open(f"{job.dir}/step.100/rank_7.txt") as f:
-            assert f.read() == "100\n"
+            assert f.read() == "100 5050\n"
         listed = bed.run("head", f"{job.home}/scr/bin/scr_index", "--prefix", job.dir).stdout
         assert re.search(r"YES.*step\.100$", listed, re.M), listed
 

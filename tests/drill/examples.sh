@@ -49,18 +49,18 @@ echo "ok: heat2d goes on from the prefix directory"
 mkdir "$work/quick"
 cd "$work/quick"
 export SCR_PREFIX=$PWD SCR_JOB_ID=quick
-"$mpirun" -n 2 "$quickstart" || fail "quickstart"
-[ "$(cat step.100/rank_1.txt)" = 100 ] || fail "quickstart left no step.100/rank_1.txt"
+"$mpirun" -n 2 "$quickstart" 0 || fail "quickstart"
+[ "$(cat step.100/rank_1.txt)" = "100 5050" ] || fail "quickstart left no step.100/rank_1.txt"
 "$scr" halt --remove
-"$mpirun" -n 2 "$quickstart" || fail "quickstart a second time"
+"$mpirun" -n 2 "$quickstart" 0 || fail "quickstart a second time"
 [ ! -e step.110 ] || fail "quickstart did not go on from step 100"
 echo "ok: quickstart"
 
 # Where SCR does not run, a program of the guide writes its files, or ends if the user wants that.
 mkdir "$work/off"
 cd "$work/off"
-SCR_ENABLE=0 "$mpirun" -n 2 "$quickstart" 2>../log.off || fail "$(cat ../log.off)"
-[ "$(cat step.100/rank_1.txt)" = 100 ] || fail "SCR_ENABLE=0: no step.100/rank_1.txt"
+SCR_ENABLE=0 "$mpirun" -n 2 "$quickstart" 0 2>../log.off || fail "$(cat ../log.off)"
+[ "$(cat step.100/rank_1.txt)" = "100 5050" ] || fail "SCR_ENABLE=0: no step.100/rank_1.txt"
 [ "$(grep -c "this run makes no checkpoints" ../log.off)" = 1 ] || fail "$(cat ../log.off)"
 rm -rf step.*
 status=0
