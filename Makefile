@@ -12,7 +12,9 @@
 #   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
 #   make asan-mpi the tests under mpirun, sanitized (an hour or so; CTEST="-R 'async|memory'" for some)
 #   make install  into PREFIX (/usr/local), below DESTDIR if set
-#   make package  Debian packages, in build/package-openmpi or -mpich
+#   make dist     a tar ball of the commit, in build/dist, and a recipe for Spack that has its sum
+#   make package  Debian packages for both MPIs from this tar ball, in build/package
+#   make rpm      RPM packages, in build/rpm
 #   make package-check  installs them into a fresh system in a directory and runs a drill there (as root)
 #   make clean    remove build/
 #
@@ -48,7 +50,7 @@ else
 deps = scripts/install-deps.sh
 endif
 
-.PHONY: build drill html bench check quick lint asan asan-mpi asan-configure install clean cluster package package-check
+.PHONY: build drill html bench check quick lint asan asan-mpi asan-configure install clean cluster dist package rpm package-check
 .PHONY: deps-build deps-check deps-cluster deps-docs deps-package
 build: deps-build
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
@@ -114,20 +116,18 @@ asan-mpi: asan-configure
 install: build
 	cmake --install $(BUILD)
 
-# Of the system's own tree and with its hardening, whatever PREFIX is.
-PACKAGE := build/package-$(MPI)
-BUILDFLAGS = $(shell DEB_CFLAGS_STRIP=-g dpkg-buildflags --get $(1))
+dist:
+	packaging/dist.sh build/dist
+
+# Of what is committed, for both MPIs.
 package: deps-package
-	cmake -S . -B $(PACKAGE) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DCMAKE_INSTALL_PREFIX=/usr \
-	    "-DCMAKE_C_FLAGS=$(call BUILDFLAGS,CFLAGS) $(call BUILDFLAGS,CPPFLAGS)" \
-	    "-DCMAKE_SHARED_LINKER_FLAGS=$(call BUILDFLAGS,LDFLAGS)" \
-	    "-DCMAKE_EXE_LINKER_FLAGS=$(call BUILDFLAGS,LDFLAGS)" $(CMAKE_ARGS)
-	cmake --build $(PACKAGE) -j$(JOBS)
-	rm -f $(PACKAGE)/*.deb
-	cd $(PACKAGE) && cpack -G DEB
+	packaging/deb.sh "$$(packaging/dist.sh build/dist)" build/package
+
+rpm: deps-package
+	packaging/rpm.sh "$$(packaging/dist.sh build/dist)" build/rpm
 
 package-check: package
-	packaging/check/check.sh $(PACKAGE)
+	packaging/check/check.sh build/package
 
 clean:
 	rm -rf build
@@ -146,4 +146,4 @@ deps-cluster:
 	$(deps) cluster
 
 deps-package:
-	$(deps) build $(MPI) package docs
+	$(deps) build package docs
