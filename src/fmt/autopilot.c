@@ -221,7 +221,8 @@ static double rate_of(const struct scr_autopilot *a,
 
 /* --- advice --- */
 
-/* Before anything is known; what an end of the allocation needs besides. */
+/* Before a cost is known, unless failures are so frequent that a tenth of the time
+ * between two is less; what an end of the allocation needs besides. */
 static const double first_interval = 60, margin = 60;
 
 /* How long the program does without computing, for a flush. */
@@ -259,7 +260,8 @@ void scr_autopilot_advise(const struct scr_autopilot *a,
         .cost = level[0].cost + level[1].cost / pace.every,
         .flush = job->flush_every < 0 ? time_between_flushes(&level[1], drain) : 0,
     };
-    out->interval = out->is_known ? pace.interval : first_interval;
+    out->interval =
+        out->is_known ? pace.interval : fmin(first_interval, out->mean / 10);
     if (job->most > 0 && job->most < 100)
         out->interval = fmax(out->interval, out->cost * (100 / job->most - 1));
     out->waste = scr_interval_waste(out->cost, rate, fmax(out->interval, 1e-6));

@@ -188,6 +188,12 @@ static void before_anything_is_known(void **state)
     scr_average_add(&a.between, 50); /* the next would come at 100 */
     assert_true(scr_autopilot_is_due(&a, &advice, 50, INFINITY));
     assert_false(scr_autopilot_is_due(&a, &advice, 34, INFINITY));
+
+    struct scr_autopilot_job often = job; /* a failure every 2 minutes */
+    a = (struct scr_autopilot){ 0 };
+    often.mtbf = 12000;
+    scr_autopilot_advise(&a, &often, &advice);
+    IS_NEAR(advice.interval, 12, 1e-9);
 }
 
 static void failures_shorten_the_interval(void **state)
