@@ -29,9 +29,10 @@ static const struct {
     { SIZE, AT(bytes), NULL },         { SIZE, AT(memory), "256g" },
     { RATE, AT(memory_speed), "10g" }, { SIZE, AT(program), "128g" },
     { SIZE, AT(disk), "0" },           { RATE, AT(disk_speed), "2g" },
-    { RATE, AT(network), "12g" },      { RATE, AT(files), "100g" },
-    { TIME, AT(mtbf), "5y" },          { PERCENT, AT(several), "1" },
-    { TIME, AT(restart), "2m" },       { TIME, AT(allocation), "24h" },
+    { RATE, AT(writing), "0" },        { RATE, AT(network), "12g" },
+    { RATE, AT(files), "100g" },       { TIME, AT(mtbf), "5y" },
+    { PERCENT, AT(several), "1" },     { TIME, AT(restart), "2m" },
+    { TIME, AT(allocation), "24h" },
 };
 enum {
     OPT_NODES,
@@ -42,6 +43,7 @@ enum {
     OPT_PROGRAM,
     OPT_DISK,
     OPT_DISK_BW,
+    OPT_WRITE_BW,
     OPT_NETWORK,
     OPT_FILES,
     OPT_MTBF,
@@ -67,6 +69,8 @@ static const struct scr_opt opts[] = {
                       "memory of a node that the program needs (128g)" },
     [OPT_DISK] = { "disk", 0, "SIZE", "local storage of a node for the cache (none)" },
     [OPT_DISK_BW] = { "disk-bandwidth", 0, "RATE", "of that (2g/s)" },
+    [OPT_WRITE_BW] = { "write-bandwidth", 0, "RATE",
+                       "at which the program writes on a node (as fast as that)" },
     [OPT_NETWORK] = { "network", 0, "RATE", "bandwidth of a node (12g/s)" },
     [OPT_FILES] = { "file-system", 'f', "RATE",
                     "the job's bandwidth of the parallel file system (100g/s)" },
@@ -112,7 +116,7 @@ static int parse_rate(const char *text, uint64_t *bytes)
     return ok;
 }
 
-/* Only disk, program, several and allocation may be 0. */
+/* Only disk, program, write-bandwidth, several and allocation may be 0. */
 static int parse_input(int i, const char *text, double *value)
 {
     uint64_t u = 0;
@@ -130,8 +134,8 @@ static int parse_input(int i, const char *text, double *value)
         ok = scr_parse_f64(text, &v) && v >= 0 && v <= 100;
         v /= 100;
     }
-    int may_be_0 =
-        i == OPT_DISK || i == OPT_PROGRAM || i == OPT_SEVERAL || i == OPT_ALLOCATION;
+    int may_be_0 = i == OPT_DISK || i == OPT_PROGRAM || i == OPT_WRITE_BW ||
+                   i == OPT_SEVERAL || i == OPT_ALLOCATION;
     *value = v;
     return ok && (may_be_0 ? v >= 0 : v > 0);
 }
@@ -161,6 +165,7 @@ static int take_runs(struct scr_tool *t, const char *prefix, int has_disk,
         [OPT_NODES] = r.nodes,
         [OPT_RANKS] = r.ranks,
         [OPT_BYTES] = r.bytes,
+        [OPT_WRITE_BW] = r.writing,
         [OPT_NETWORK] = r.network,
         [OPT_FILES] = r.files,
         [OPT_MTBF] = r.mtbf,
@@ -280,7 +285,7 @@ static void print_assumed(struct scr_tool *t, const struct task *k)
     const char *before = "# assumed     ";
     for (int i = 0; i < NINPUTS; i++) {
         if (k->from[i] != ASSUMED || (i == OPT_DISK_BW && k->m.disk <= 0) ||
-            (i == OPT_DISK && k->m.disk <= 0))
+            (i == OPT_DISK && k->m.disk <= 0) || i == OPT_WRITE_BW)
             continue;
         scr_tool_print(t, "%s--%s %s\n", before, opts[i].name, input_text(k, i, buf));
         before = "#             ";
@@ -339,9 +344,10 @@ static void explain_costs(struct scr_tool *t, const struct task *k)
     scr_tool_print(t, "# room of a node       %s = %s\n", size_text(o->room, b[0]),
                    o->on_disk ? "disk" : "3/4 (memory - program)");
     scr_tool_print(t,
-                   "# checkpoint           C = %s = (2 + p) D / %s + s D / network, "
-                   "s = %.4g\n",
-                   scr_format_duration(o->cost, b[0], 32), speed, s);
+                   "# checkpoint           C = %s = D / %s + (1 + p) D / %s + "
+                   "s D / network, s = %.4g\n",
+                   scr_format_duration(o->cost, b[0], 32),
+                   k->m.writing > 0 ? "write-bandwidth" : speed, speed, s);
     scr_tool_print(t,
                    "# flush                F = %s = nodes D / file-system, at least "
                    "D / network and D / %s\n",
@@ -433,7 +439,8 @@ static int may_be_off(const struct task *k, int i)
 {
     return inputs[i].kind != COUNT && i != OPT_MEMORY && i != OPT_PROGRAM &&
            i != OPT_DISK && i != OPT_ALLOCATION &&
-           i != (k->o.on_disk ? OPT_MEMORY_BW : OPT_DISK_BW);
+           i != (k->o.on_disk ? OPT_MEMORY_BW : OPT_DISK_BW) &&
+           (i != OPT_WRITE_BW || k->m.writing > 0);
 }
 
 /* Share of the time that the proposal loses where the true input is the one it went by

@@ -2,6 +2,7 @@
 /* Figures for scr plan from the runs of a prefix directory. */
 #include "plan_runs.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "fmt/autopilot.h"
@@ -65,7 +66,9 @@ static int add_event(void *arg, const struct scr_event *e, struct scr_err *err)
     return SCR_OK;
 }
 
-/* Encoding reads what was written at the bandwidth of the cache, then sends it. */
+/* Encoding reads what was written at the bandwidth of the cache, then sends it. Data
+ * are not read more slowly than the program wrote them; where that is slower than the
+ * cache, the log does not divide the time, and reading gets half of it. */
 static void take_sums(const struct sums *s, struct scr_plan_runs *r)
 {
     r->nodes = s->nodes;
@@ -73,10 +76,11 @@ static void take_sums(const struct sums *s, struct scr_plan_runs *r)
     if (s->nodes <= 0)
         return;
     r->bytes = s->ckpts > 0 ? s->bytes / s->ckpts / s->ranks : 0;
-    r->cache = s->write > 0 ? s->cached / s->write / s->nodes : 0;
-    double reading = r->cache > 0 ? s->encoded / s->nodes / r->cache : 0;
-    double sending = s->encode > reading ? s->encode - reading : s->encode;
-    r->network = sending > 0 ? s->encoded / sending / s->nodes : 0;
+    r->writing = s->write > 0 ? s->cached / s->write / s->nodes : 0;
+    double reading = r->writing > 0 ? s->encoded / s->nodes / r->writing : 0;
+    reading = fmin(reading, s->encode / 2);
+    r->cache = reading > 0 ? s->encoded / reading / s->nodes : r->writing;
+    r->network = reading > 0 ? s->encoded / (s->encode - reading) / s->nodes : 0;
     r->files = s->flush > 0 ? s->flushed / s->flush : 0;
 }
 

@@ -9,6 +9,7 @@
 /* 0: not known. Bandwidths are bytes a second, times seconds. */
 struct scr_plan_runs {
     double nodes, ranks, bytes; /* of the last run; of a rank's checkpoint, the mean */
+    double writing;             /* by the programs on a node */
     double cache, network;      /* bandwidths of a node that explain the times */
     double files;               /* of flushes, all nodes */
     double mtbf;                /* of a node, from the failures that were counted */

@@ -50,7 +50,8 @@ static void set_costs(const struct scr_machine *m, struct scr_outlook *o)
     o->stored = (1 + parity_of(o)) * o->data;
     o->room = o->on_disk ? m->disk : share_of_memory * (m->memory - m->program);
     o->sent = sent_of(o) * o->data;
-    o->cost = (o->data + o->stored) / speed + o->sent / m->network;
+    double writing = m->writing > 0 ? fmin(m->writing, speed) : speed;
+    o->cost = o->data / writing + o->stored / speed + o->sent / m->network;
     o->flush = fmax(m->nodes * o->data / m->files,
                     fmax(o->data / m->network, o->data / speed));
     o->fetched = m->restart + o->flush + o->cost;

@@ -10,8 +10,9 @@
  *   s             1            1 + (k - 1)/(n - k)     1         0
  * (red/geom.h; bench/model.py has counted s.) Nothing overlaps, no node waits:
  *
- *   checkpoint    C = (2 + p) D / cache + s D / network: data are written, read
- *                 and sent, parity is written
+ *   checkpoint    C = D / writing + (1 + p) D / cache + s D / network: the program
+ *                 writes data, at most as fast as the cache takes them; these are
+ *                 read and sent, parity is written
  *   flush         F = nodes D / file system, at least D / network and D / cache;
  *                 asynchronous, it costs scr_flush_slowdown of that
  *   restart       (1 + p) D / cache, every byte is verified; after the loss of a node
@@ -33,13 +34,14 @@
 #include "cfg/desc.h"
 
 /* Sizes are bytes, of a node unless it says otherwise; bandwidths bytes, times seconds.
- * All above 0 except for disk, program, several and allocation. */
+ * All above 0 except for disk, program, writing, several and allocation. */
 struct scr_machine {
     double nodes, ranks;         /* of the job */
     double bytes;                /* of a rank's checkpoint */
     double memory, memory_speed; /* and what files in it are written with */
     double program;              /* memory that the program needs */
     double disk, disk_speed;     /* 0: there is none */
+    double writing;              /* by the program; 0: as fast as the cache takes it */
     double network;              /* bandwidth */
     double files;                /* bandwidth of the parallel file system, for all */
     double mtbf;                 /* mean time between failures of one node */

@@ -115,14 +115,18 @@ run clean scr plan --prefix "$PWD" --explain
 has 0 "#   --nodes              4, measured"
 has 0 "#   --ranks              8, measured"
 has 0 "#   --bytes              1.00 GiB, measured"
-has 0 "#   --memory-bandwidth   1.00 GiB/s, measured"
+# they take 4 s, as in the log: the program wrote for 2 s, and encoding read and sent for 1 s each
+has 0 "#   --write-bandwidth    1.00 GiB/s, measured"
+has 0 "#   --memory-bandwidth   2.00 GiB/s, measured"
+has 0 "#   --network            2.00 GiB/s, measured"
+has 0 "# checkpoint           C = 4.3 s = D / write-bandwidth + (1 + p) D / memory-bandwidth"
 has 0 "#   --file-system        1.00 GiB/s, measured"
 has 0 "#   --mtbf               5.0 y, assumed"
 accepted ""
 event 14 '"CHECKPOINT_END","dset":2,"secs":80,"bytes":8589934592,"to":"prefix"' # past the cache: at 100 MiB/s
 run clean scr plan --prefix "$PWD" --explain
 has 0 "#   --bytes              1.00 GiB, measured"
-has 0 "#   --memory-bandwidth   1.00 GiB/s, measured"
+has 0 "#   --memory-bandwidth   2.00 GiB/s, measured"
 has 0 "#   --file-system        186.18 MiB/s, measured"
 cp "$SCR_TEST_SOURCE"/tests/golden/autopilot/good-manual.scr .scr/autopilot.scr # 3 failures in 12 hours
 run clean scr plan --prefix "$PWD" --explain --network 5g/s
