@@ -140,6 +140,17 @@ static void learn_calls(struct scr_ctx *ctx, double now)
     p->called_ckpt = ctx->times.ckpt;
 }
 
+/* Without SCR nothing is known of sets. */
+static int is_single(const struct scr_ctx *ctx)
+{
+    if (ctx->cache.losses == NULL)
+        return 0;
+    for (int i = 0; i < ctx->descs.nreds; i++)
+        if (ctx->descs.red[i].enabled && ctx->cache.losses[i] > 0)
+            return 0;
+    return 1;
+}
+
 /* Finds the facts that an answer needs; *left: seconds left of the allocation. */
 static void look(struct scr_ctx *ctx, double now, struct scr_advice *advice,
                  double *left)
@@ -151,6 +162,7 @@ static void look(struct scr_ctx *ctx, double now, struct scr_advice *advice,
                                            .mtbf = prm->mtbf,
                                            .flush_every = is_direct ? 1 : prm->flush,
                                            .is_async = scr_async_is_on(ctx),
+                                           .is_single = is_single(ctx),
                                            .most = prm->checkpoint_overhead };
     count_time(p, now);
     if (learn_costs(ctx, now) || now - p->written >= SCR_AUTOPILOT_EVERY)

@@ -211,12 +211,37 @@ const double scr_failure_share[SCR_FAILURES] = { 0.5, 0.4, 0.1 };
 const double scr_flush_slowdown = 0.1;
 
 /* As if one failure had been seen in the time that is expected between two. */
-static double rate_of(const struct scr_autopilot *a,
-                      const struct scr_autopilot_job *job, int class)
+static double rate(const struct scr_autopilot *a, const struct scr_autopilot_job *job,
+                   double share, int64_t failures)
 {
-    double mean =
-        job->mtbf / (job->nodes > 1 ? job->nodes : 1) / scr_failure_share[class];
-    return ((double)a->failures[class] + 1) / (a->uptime + mean);
+    double mean = job->mtbf / (job->nodes > 1 ? job->nodes : 1) / share;
+    return ((double)failures + 1) / (a->uptime + mean);
+}
+
+static double rate_of(const struct scr_autopilot *a,
+                      const struct scr_autopilot_job *job, enum scr_failure class)
+{
+    return rate(a, job, scr_failure_share[class], a->failures[class]);
+}
+
+/* Failures that leave a checkpoint in cache. */
+static double rate_near(const struct scr_autopilot *a,
+                        const struct scr_autopilot_job *job)
+{
+    double process = rate_of(a, job, SCR_FAILED_PROCESS);
+    return job->is_single ? process : process + rate_of(a, job, SCR_FAILED_NODE);
+}
+
+/* And those that do not, which all lost nodes are where nothing survives one. */
+static double rate_far(const struct scr_autopilot *a,
+                       const struct scr_autopilot_job *job)
+{
+    if (!job->is_single)
+        return rate_of(a, job, SCR_FAILED_SYSTEM);
+    return rate(a, job,
+                scr_failure_share[SCR_FAILED_NODE] +
+                    scr_failure_share[SCR_FAILED_SYSTEM],
+                a->failures[SCR_FAILED_NODE] + a->failures[SCR_FAILED_SYSTEM]);
 }
 
 /* --- advice --- */
@@ -245,9 +270,8 @@ void scr_autopilot_advise(const struct scr_autopilot *a,
                           const struct scr_autopilot_job *job, struct scr_advice *out)
 {
     const struct scr_ckpt_level level[2] = {
-        { a->cost.value,
-          rate_of(a, job, SCR_FAILED_PROCESS) + rate_of(a, job, SCR_FAILED_NODE), 0 },
-        { cost_of_flush(a, job), rate_of(a, job, SCR_FAILED_SYSTEM), 0 },
+        { a->cost.value, rate_near(a, job), 0 },
+        { cost_of_flush(a, job), rate_far(a, job), 0 },
     };
     double drain = job->is_async && job->flush_every != 0 ? a->flush.value : 0;
     int every = job->flush_every < 0 ? 0 : job->flush_every > 1 ? job->flush_every : 1;

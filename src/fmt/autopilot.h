@@ -90,6 +90,7 @@ struct scr_autopilot_job {
     int flush_every; /* SCR_FLUSH: one checkpoint out of so many; 0: none, < 0: as is
                         best; 1 also where all are written to the prefix directory */
     int is_async;    /* flushes let the program run */
+    int is_single;   /* no checkpoint in cache survives the loss of a node */
     double most;     /* percent of the time that checkpoints may take; 0: any */
 };
 

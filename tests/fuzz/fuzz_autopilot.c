@@ -9,7 +9,7 @@
 
 static int decode(scr_hash *h, struct scr_err *err)
 {
-    const struct scr_autopilot_job job = { 100, 157680000, 10, 0, 0 };
+    const struct scr_autopilot_job job = { 100, 157680000, 10, 0, 0, 0 };
     struct scr_autopilot a, again;
     const struct scr_observer me = { "17", 1, 1 << 30, 1 << 30 };
     const struct scr_open_run run = { "17", 1 << 30, 0 };

@@ -173,7 +173,7 @@ static void averages_follow(void **state)
 
 /* --- advice --- */
 
-static const struct scr_autopilot_job job = { 100, 1825 * DAY, 10, 0, 0 };
+static const struct scr_autopilot_job job = { 100, 1825 * DAY, 10, 0, 0, 0 };
 
 static void before_anything_is_known(void **state)
 {
@@ -410,7 +410,7 @@ static double live(const struct world *begin, double mtbf, double days, uint64_t
 {
     struct world w = *begin;
     struct scr_autopilot a = { 0 };
-    struct scr_autopilot_job j = { 1, mtbf, w.every, 0, 0 };
+    struct scr_autopilot_job j = { 1, mtbf, w.every, 0, 0, 0 };
     w.random.state = seed;
     plan_failure(&w);
     while (w.now < days * DAY) {
@@ -540,6 +540,24 @@ static void models_agree_on_two_levels(void **state)
     IS_NEAR(live_often(&given, 1 / (w->rate[0] + w->rate[1])), markov, 0.01);
 }
 
+/* A node that is lost takes the cache along: half of all failures, and those seen. */
+static void a_lost_node_of_single_needs_a_flush(void **state)
+{
+    (void)state;
+    struct scr_autopilot a = { .cost = { 1, 8 }, .flush = { 1, 8 } };
+    struct scr_autopilot_job j = { 4, 480, -1, 0, 1, 0 }; /* a failure in 2 minutes */
+    struct scr_advice advice;
+    scr_autopilot_advise(&a, &j, &advice);
+    IS_NEAR(advice.mean, 120, 1e-9);
+    IS_NEAR(advice.flush, sqrt(2 * 1 * 240), 1e-9);
+    a.uptime = 720;
+    a.failures[SCR_FAILED_PROCESS] = a.failures[SCR_FAILED_SYSTEM] = 3;
+    a.failures[SCR_FAILED_NODE] = 2;
+    scr_autopilot_advise(&a, &j, &advice);
+    IS_NEAR(1 / advice.mean, (4.0 + 6) / (720 + 240), 1e-9);
+    IS_NEAR(advice.flush, sqrt(2 * 1 * 960 / 6.0), 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -550,6 +568,7 @@ int main(void)
         cmocka_unit_test(which_runs_are_over_and_have_failed),
         cmocka_unit_test(averages_follow),
         cmocka_unit_test(before_anything_is_known),
+        cmocka_unit_test(a_lost_node_of_single_needs_a_flush),
         cmocka_unit_test(failures_shorten_the_interval),
         cmocka_unit_test(flushes_count),
         cmocka_unit_test(flushes_by_what_they_cost),
