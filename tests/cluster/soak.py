@@ -24,7 +24,7 @@ import scenario
 from bed import wait_for
 
 SLEEPER = os.environ["SCR_TEST_SLEEPER"]
-RANKS, STEP_MS, WRITE_MS, BYTES = 4, 2000, 1000, 32 << 20
+RANKS, STEP_MS, WRITE_MS, BYTES = 4, 2000, 400, 64 << 20
 SHARES = (("process", 0.5), ("node", 0.4), ("set", 0.1))
 NODES_LOST = {"process": 0, "node": 1, "set": 2}
 POINTS = 5
@@ -34,7 +34,8 @@ class Sleeper(scenario.Solver):
     command = "sleeper"
 
     def __init__(self, it, name, **settings):
-        super().__init__(it, name, **dict(settings, SCR_DEBUG="1", SCR_RUNS="1000", SCR_RUN_SLEEP="0"))
+        super().__init__(it, name, **dict(settings, SCR_DEBUG="1", SCR_RUNS="1000", SCR_RUN_SLEEP="0",
+                                        SCR_PREFIX_SIZE="3"))
         preload = f"LD_PRELOAD={scenario.FINALIZE} " if scenario.MPI == "mpich" else ""
         it.write(f"pfs/{name}/solver", "#!/bin/sh\n"
                  f"{preload}exec {SLEEPER} {self.dir} {STEP_MS} {WRITE_MS} {BYTES}\n", 0o755)
@@ -146,7 +147,7 @@ def main():
     rng = random.Random(a.seed)
     failures = draw(rng, 60 * a.minutes, a.mtbf)
     lost = sum(NODES_LOST[kind] for _, kind in failures)
-    with scenario.bed(count=RANKS + max(3, lost), size="256m") as bed:
+    with scenario.bed(count=RANKS + max(3, lost), size="400m") as bed:
         try:
             measured, restart = calibrate(bed, rng)
             revive_all(bed)
@@ -155,7 +156,7 @@ def main():
             print(bed.run("head", "scr", "report", "--text", "--prefix", job.dir).stdout)
         finally:
             if a.keep:
-                shutil.copytree(bed.pfs, f"{a.keep}/pfs")
+                shutil.copytree(bed.pfs, f"{a.keep}/pfs", ignore=shutil.ignore_patterns("step.*"))
                 shutil.copytree(bed.logs, f"{a.keep}/log")
     promised = said["efficiency"]
     print(f"{len(failures)} failures in {a.minutes:g} min: promised {100 * promised:.1f} %, "
