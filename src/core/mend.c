@@ -4,12 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+#include "base/units.h"
 #include "core/cachectl.h"
 #include "core/ctx.h"
+#include "core/event_note.h"
 #include "core/mend.h"
 #include "core/neighbours.h"
 #include "core/phase.h"
 #include "core/rivalry.h"
+#include "core/topo.h"
 #include "par/migrate/distribute.h"
 
 /* The ranks that know the dataset to restore. */
@@ -68,13 +72,42 @@ static int open_dset_all(struct scr_ctx *ctx, int id, const struct scr_known *kn
 }
 
 struct revival {
+    struct scr_ctx *ctx;
     struct scr_moving moving;
     struct scr_protect protect;
     int id;
     const char *dset_dir;
     int stayed; /* files are where they came from, too */
     struct scr_restore_report rep;
+    double begun; /* scr_now_mono() */
 };
+
+/* Datasets that lack nothing have no event. */
+static void note_begin(void *arg)
+{
+    const struct revival *r = arg;
+    SCR_EVENT(r->ctx, .event = "REBUILD_START", .dset = r->id);
+}
+
+/* With the nodes that have files which were rebuilt. */
+static void note_rebuilt(const struct revival *r)
+{
+    struct scr_ctx *ctx = r->ctx;
+    const char *name = scr_cache_name_of(ctx, r->id);
+    char *nodes = NULL, *note;
+    if (ctx->prm.log_enable)
+        nodes = scr_topo_nodes(ctx, r->rep.mine, r->rep.rebuilt_ranks);
+    note = scr_asprintf("the files of %d of %d ranks (%d files were lost or damaged)",
+                        r->rep.rebuilt_ranks, ctx->world.size, r->rep.lost_files);
+    if (note != NULL)
+        scr_log(&ctx->log, SCR_LOG_NOTE, "%s (dataset %d): rebuilt %s", name, r->id,
+                note);
+    SCR_EVENT(ctx, .event = "REBUILD_SUCCESS", .dset = r->id, .name = name,
+              .secs = scr_now_mono() - r->begun, .bytes = (int64_t)r->rep.bytes,
+              .nodelist = nodes, .note = note);
+    free(nodes);
+    free(note);
+}
 
 static int rebuild_all(struct revival *r, struct scr_err *err)
 {
@@ -125,6 +158,8 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
                            int rc, struct scr_err *err)
 {
     struct revival r = {
+        .ctx = ctx,
+        .begun = scr_now_mono(),
         .moving = { .env = &ctx->env,
                     .world = &ctx->world,
                     .cntl = &ctx->cntl,
@@ -135,21 +170,18 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
                      .world = &ctx->world,
                      .mpi_buf = (size_t)ctx->prm.mpi_buf_size,
                      .crc = ctx->prm.crc_on_copy,
-                     .cntl = &ctx->cntl },
+                     .cntl = &ctx->cntl,
+                     .on_rebuild = note_begin },
         .id = id,
         .dset_dir = rivals->dset_dir,
     };
     r.moving.whole = &r.protect.whole;
+    r.protect.arg = &r;
     rc = move_and_rebuild_all(ctx, &r, rc, err);
-    ctx->cache.restored = r.rep;
-    ctx->pilot.rebuilt |= rc == SCR_OK && r.rep.rebuilt_ranks > 0;
-    if (rc == SCR_OK && r.rep.rebuilt_ranks > 0)
-        scr_log(&ctx->log, SCR_LOG_NOTE,
-                "%s (dataset %d): rebuilt the files of %d of %d ranks (%d files were "
-                "lost or "
-                "damaged)",
-                scr_cache_name_of(ctx, id), id, r.rep.rebuilt_ranks, ctx->world.size,
-                r.rep.lost_files);
+    if (rc == SCR_OK && r.rep.rebuilt_ranks > 0) {
+        ctx->pilot.rebuilt = 1;
+        note_rebuilt(&r);
+    }
     return rc;
 }
 

@@ -43,31 +43,11 @@ static void leave_as_it_is_all(struct scr_ctx *ctx, int id, int rc,
     scr_cache_enter_all(ctx, id, kept ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
 }
 
-/* With the nodes that have files which were rebuilt. */
-static void note_restored(struct scr_ctx *ctx, int id, double secs)
-{
-    const struct scr_restore_report *rep = &ctx->cache.restored;
-    char *nodes = NULL, *note = NULL;
-    if (rep->rebuilt_ranks > 0 && ctx->prm.log_enable) {
-        nodes = scr_topo_nodes(ctx, rep->mine, rep->rebuilt_ranks);
-        note = scr_asprintf("files of %d of %d ranks, %d files were lost or damaged",
-                            rep->rebuilt_ranks, ctx->world.size, rep->lost_files);
-    }
-    SCR_EVENT(ctx, .event = "REBUILD_SUCCESS", .dset = id,
-              .name = scr_cache_name_of(ctx, id), .secs = secs,
-              .bytes = (int64_t)rep->bytes, .nodelist = nodes,
-              .note = rep->rebuilt_ranks > 0 ? note : "nothing was lost");
-    free(nodes);
-    free(note);
-}
-
 static void rebuild_cache_all(struct scr_ctx *ctx, const struct scr_ids *ids)
 {
     for (size_t i = 0; i < ids->n; i++) {
         struct scr_err why = SCR_ERR_INIT;
         int id = ids->id[i];
-        double start = scr_now_mono();
-        SCR_EVENT(ctx, .event = "REBUILD_START", .dset = id);
         int rc = scr_cache_restore_all(ctx, id, &why);
         if (rc == SCR_OK)
             rc = scr_cache_enter_ready_all(ctx, id, rc, &why);
@@ -77,7 +57,6 @@ static void rebuild_cache_all(struct scr_ctx *ctx, const struct scr_ids *ids)
         }
         scr_flush_mark(ctx, id, SCR_LOC_CACHE,
                        SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
-        note_restored(ctx, id, scr_now_mono() - start);
     }
 }
 

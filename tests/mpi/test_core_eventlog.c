@@ -187,6 +187,23 @@ JOB_CASE(a_run_that_fails, 4)
     CHECK(restarted.found.secs > 0);
 }
 
+/* A process dies, or files come to other nodes: nothing is lost, and nothing rebuilt. */
+JOB_CASE(intact_datasets_are_not_rebuilt, 4)
+{
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);
+    job_check_restart(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    ctx = job_start(job, "n2,n1,n4,n3", "SCR_FLUSH=0", NULL);
+    job_check_restart(job, ctx, "one", 1);
+    job_end(job, ctx);
+    check_names(job, "START RUN_START CHECKPOINT_START ENCODE CHECKPOINT_END "
+                     "START FAILURE RUN_START RESTART_SUCCESS "
+                     "START FAILURE RUN_START RESTART_SUCCESS RUN_END");
+}
+
 /* All nodes are lost: it comes from the prefix directory. */
 JOB_CASE(a_start_that_fetches, 4)
 {
@@ -334,7 +351,8 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(a_run_that_ends_well), RUN(a_run_that_fails),
-                  RUN(a_start_that_fetches), RUN(a_checkpoint_that_fails), RUN(a_halt),
+                  RUN(intact_datasets_are_not_rebuilt), RUN(a_start_that_fetches),
+                  RUN(a_checkpoint_that_fails), RUN(a_halt),
                   RUN(an_open_run_of_another_job_is_no_failure),
                   RUN(nodes_of_an_earlier_job_are_not_lost),
                   RUN(output_flushed_by_threads), RUN(nothing_is_recorded_if_it_is_off),

@@ -19,6 +19,9 @@ struct scr_protect {
     int whole;             /* restore: each rank's files are where they were, as far as
                      * scr_distribute_all knows: they are read before a search for lost
                      * files */
+    /* restore: files are lost, and their rebuild begins. Local; NULL: not called. */
+    void (*on_rebuild)(void *arg);
+    void *arg; /* of that */
 };
 
 /* A dataset to be protected, and what came of it. */

@@ -91,8 +91,11 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
     rc = scr_restore_assess_all(&s, rc, err);
     struct scr_vote v = { .least = { scr_restore_is_whole(&s) } };
     TRY_OUT(scr_vote_all(p->world, rc, &v, err));
-    if (v.least[0] == 0)
+    if (v.least[0] == 0) {
+        if (p->on_rebuild != NULL)
+            p->on_rebuild(p->arg);
         TRY_OUT(scr_restore_mend_all(&s, err));
+    }
     rc = scr_restore_put_in_place(&s, err);
     if (rc == SCR_OK)
         rc = enter(&s, err);
