@@ -107,7 +107,7 @@ void scr_ip_settle_in(void)
 
 static void tell(int level, const char *fmt, va_list ap, int with_rank)
 {
-    const struct scr_log log = { .who = "SCR" };
+    const struct scr_log log = { .who = "SCR", .has_time = scr_ip.has_time };
     struct scr_str s = SCR_STR_INIT;
     scr_str_vprintf(&s, fmt, ap);
     char *text = scr_str_take(&s);

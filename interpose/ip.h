@@ -142,6 +142,7 @@ struct scr_ip {
     int datasets;        /* completed so far, */
     int64_t first, last; /* with these numbers; -1: without one */
     int quiet;           /* SCR_QUIET */
+    int has_time;        /* lines begin with the time: SCR_LOG_TIME */
     int has_scr;         /* SCR_Init was good, SCR_Finalize has to come */
 };
 

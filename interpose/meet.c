@@ -11,6 +11,7 @@
 #include "api/places.h"
 #include "base/dir.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -567,9 +568,20 @@ static enum wish wish_all(char **pattern)
     return (enum wish)min_all(wish);
 }
 
+static void read_log_time_all(void)
+{
+    char *text = param_all("SCR_LOG_TIME");
+    int set;
+    if (text == NULL || !scr_parse_int(text, &set))
+        set = -1; /* AUTO */
+    scr_ip.has_time = scr_log_time(set);
+    free(text);
+}
+
 static void start_scr_all(void)
 {
     char *pattern;
+    read_log_time_all();
     enum wish wish = wish_all(&pattern);
     if (wish == NO_PATTERN)
         scr_ip_tell_all("SCR_INTERPOSE_PATTERN is not set: files are not intercepted");

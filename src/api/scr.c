@@ -91,10 +91,16 @@ static int is_told(void)
     return told;
 }
 
+static struct scr_log speaker(int quiet)
+{
+    int has_time = the_ctx != NULL ? the_ctx->log.has_time : scr_log_time(SCR_AUTO);
+    return (struct scr_log){ .who = "SCR", .quiet = quiet, .has_time = has_time };
+}
+
 /* Every collective call: the result, and if it is an error one line from rank 0. */
 static int leave(int rc, const struct scr_err *err)
 {
-    struct scr_log log = { .who = "SCR" };
+    const struct scr_log log = speaker(0);
     remember(rc, err);
     if (rc != SCR_OK && !is_told() && my_rank() == 0)
         scr_log(&log, SCR_LOG_ERROR, "%s", the_last.text);
@@ -104,7 +110,7 @@ static int leave(int rc, const struct scr_err *err)
 /* Every local call: the rank it happened on speaks. */
 static int leave_local(int rc, const struct scr_err *err)
 {
-    struct scr_log log = { .who = "SCR" };
+    const struct scr_log log = speaker(0);
     remember(rc, err);
     if (rc != SCR_OK && !is_told())
         scr_log(&log, SCR_LOG_ERROR, "rank %d: %s", my_rank(), the_last.text);
@@ -268,7 +274,7 @@ static void end_last_with(const char *words)
 /* SCR_Init has failed: the program continues with its own files, if it may. */
 static int leave_without_scr(int rc, const struct scr_err *err)
 {
-    struct scr_log log = { .who = "SCR", .quiet = my_rank() != 0 };
+    const struct scr_log log = speaker(my_rank() != 0);
     struct scr_comm world = get_world();
     int required = scr_off_is_refused_all(the_ctx, &world);
     remember(rc, err);
@@ -284,7 +290,7 @@ static int leave_without_scr(int rc, const struct scr_err *err)
 /* SCR_ENABLE=0 is what the user wants. */
 static int leave_disabled(const struct scr_err *err)
 {
-    struct scr_log log = { .who = "SCR", .quiet = my_rank() != 0 };
+    const struct scr_log log = speaker(my_rank() != 0);
     scr_log(&log, SCR_LOG_NOTE, "%s; this run makes no checkpoints", err->text);
     remember(SCR_OK, err);
     scr_ctx_turn_off(the_ctx);
@@ -486,7 +492,7 @@ int SCR_Complete_output(int valid)
 
 int scr_open_is_refused_all(MPI_Comm comm, const char *name)
 {
-    struct scr_log log = { .who = "SCR" };
+    const struct scr_log log = speaker(0);
     struct scr_err err = SCR_ERR_INIT;
     int rank = 0;
     if (the_ctx == NULL || !the_ctx->sees_opens ||

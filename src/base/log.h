@@ -20,6 +20,7 @@ struct scr_log {
     const char *who; /* "SCR" in the library, the command's name in tools */
     int level;       /* highest level printed: 0 … 2 */
     int quiet;       /* 1: print nothing (every rank but the speaking one) */
+    int has_time;    /* 1: lines begin with the time, as in the event log */
 };
 
 /* Prints one line if log is not NULL, not quiet and level <= log->level. Newlines and
@@ -27,6 +28,9 @@ struct scr_log {
  * line. Written with a single fwrite so that lines of several processes do not mix. */
 void scr_log(const struct scr_log *log, int level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* has_time by SCR_LOG_TIME: 0, 1, or -1, which is 1 unless stderr is a terminal. */
+int scr_log_time(int set);
 
 /* scr_log(log, SCR_LOG_ERROR, "<text>") of a filled error; nothing for an empty one. */
 void scr_log_err(const struct scr_log *log, const struct scr_err *err);

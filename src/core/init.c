@@ -31,6 +31,7 @@ static void set_out(struct scr_ctx *ctx)
     ctx->env.sys = &scr_sys_posix;
     ctx->env.log = &ctx->local_log;
     ctx->log.who = ctx->local_log.who = "SCR";
+    ctx->log.has_time = ctx->local_log.has_time = scr_log_time(SCR_AUTO);
     ctx->state = SCR_STATE_NEW;
     ctx->room = SCR_MAX_NAME;
     ctx->world = ctx->node = (struct scr_comm)SCR_COMM_INIT;
@@ -170,6 +171,7 @@ static void apply_global_restart(struct scr_params *prm)
 static int use_config(struct scr_ctx *ctx, struct scr_err *err)
 {
     TRY(scr_cfg_params(ctx->cfg, &ctx->prm, err));
+    ctx->log.has_time = ctx->local_log.has_time = scr_log_time(ctx->prm.log_time);
     ctx->log.level = ctx->prm.debug;
     ctx->local_log.level = ctx->world.rank == 0 ? ctx->prm.debug : SCR_LOG_WARN;
     apply_global_restart(&ctx->prm);

@@ -12,7 +12,7 @@ set -u
 for name in $(env | sed -n 's/^\(SCR_[A-Z_]*\)=.*/\1/p'); do
     case $name in SCR_TEST_*) ;; *) unset "$name" ;; esac
 done
-export SCR_QUIET=1 LC_ALL=C TZ=UTC PATH="$SCR_TEST_BIN:${SCR_TEST_HELPERS:-$SCR_TEST_BIN}:$PATH"
+export SCR_QUIET=1 SCR_LOG_TIME=0 LC_ALL=C TZ=UTC PATH="$SCR_TEST_BIN:${SCR_TEST_HELPERS:-$SCR_TEST_BIN}:$PATH"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/scr-cli.XXXXXX") || exit 99
 out=$tmp/.out err=$tmp/.err status=0 ran=
 : >"$out"

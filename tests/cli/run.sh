@@ -53,6 +53,15 @@ says "run 1 of 1, 4 of 4 nodes can be used, 3 needed: $tmp/bin/mpirun -n 4 ./job
     "run 1 ended: exit status 0" "no other run: the program ended well"
 check "three nodes of four" "$(cat runs)" = "n1,n2,n3"
 
+# lines have the time where they do not go to a terminal, unless SCR_LOG_TIME decides
+timed='^[0-9-]*T[0-9:.]*[+-][0-9][0-9]:[0-9][0-9] scr_mpirun: run 1 of 1, '
+for setting in 1 AUTO; do
+    again
+    SCR_LOG_TIME=$setting run scr_mpirun ./job 0
+    check "the time with SCR_LOG_TIME=$setting" "$(grep -c "$timed" "$err")" = 1
+    check "on each line" "$(grep -c 'scr_mpirun: ' "$err")" = "$(grep -c '^20.* scr_mpirun: ' "$err")"
+done
+
 # its exit status is ours, and it is run as often as allowed
 again
 run scr_mpirun ./job 7

@@ -69,6 +69,8 @@ ENVIRONMENT = {
     "OMPI_MCA_oob_tcp_keepalive_time": "2", "OMPI_MCA_oob_tcp_keepalive_intvl": "1",
     "OMPI_MCA_oob_tcp_keepalive_probes": "3",
     "PDSH_RCMD_TYPE": "ssh",
+    # lines are compared
+    "SCR_LOG_TIME": "0",
 }
 NEEDED = ("unshare", "nsenter", "setpriv", "mount", "ip", "munged", "slurmctld", "slurmd", "srun", "pdsh")
 

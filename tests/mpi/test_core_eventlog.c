@@ -187,7 +187,7 @@ JOB_CASE(a_run_that_fails, 4)
     CHECK(restarted.found.secs > 0);
 }
 
-/* A process dies, or files come to other nodes: nothing is lost, and nothing rebuilt. */
+/* A process dies, or files come to other nodes: nothing is lost, or rebuilt. */
 JOB_CASE(intact_datasets_are_not_rebuilt, 4)
 {
     struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);

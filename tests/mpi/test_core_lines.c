@@ -25,6 +25,18 @@ JOB_CASE(a_run_that_writes_nothing, 4)
     fclose(job->out);
 }
 
+JOB_CASE(lines_with_the_time, 4)
+{
+    job->out = tmpfile();
+    setenv("SCR_LOG_TIME", "1", 1); /* the tests have 0 there */
+    job_end(job, job_start(job, nodes, "SCR_QUIET=0", NULL));
+    setenv("SCR_LOG_TIME", "0", 1);
+    CHECK_INT(job_said(job, "SCR"), 2);
+    CHECK_INT(job_said(job, ":00 SCR " SCR_VERSION ": 4 ranks on 4 nodes; "), 1);
+    CHECK_INT(job_said(job, ":00 SCR: no checkpoint was written"), 1);
+    fclose(job->out);
+}
+
 JOB_CASE(checkpoints_in_cache_and_on_the_prefix, 4)
 {
     job->out = tmpfile();
@@ -94,10 +106,10 @@ JOB_CASE(how_long_each_part_took, 4)
 
 int main(int argc, char **argv)
 {
-    return mpi_test_main(argc, argv,
-                         MPI_CASES(RUN(a_run_that_writes_nothing),
-                                   RUN(checkpoints_in_cache_and_on_the_prefix),
-                                   RUN(a_restart_from_the_prefix),
-                                   RUN(none_if_it_is_quiet),
-                                   RUN(how_long_each_part_took)));
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(a_run_that_writes_nothing), RUN(lines_with_the_time),
+                  RUN(checkpoints_in_cache_and_on_the_prefix),
+                  RUN(a_restart_from_the_prefix), RUN(none_if_it_is_quiet),
+                  RUN(how_long_each_part_took)));
 }

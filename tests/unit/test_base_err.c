@@ -116,6 +116,13 @@ static void levels_choose_and_label(void **state)
     assert_string_equal(logged(&chatty, SCR_LOG_INFO, "a"), "scr_halt: a\n");
     assert_string_equal(logged(&chatty, SCR_LOG_DEBUG, "a"), "scr_halt: debug: a\n");
 
+    struct scr_log timed = { .who = "SCR", .has_time = 1 };
+    const char *line = logged(&timed, SCR_LOG_WARN, "late");
+    char time[64];
+    assert_int_equal(sscanf(line, "%63s SCR: warning: late", time), 1);
+    assert_int_equal(strlen(time), strlen("2014-01-14T11:26:06.000123+01:00"));
+    assert_string_equal(line + strlen(time), " SCR: warning: late\n");
+    assert_true(scr_log_time(1) == 1 && scr_log_time(0) == 0);
     struct scr_log quiet = { .who = "SCR", .level = 2, .quiet = 1 };
     assert_string_equal(logged(&quiet, SCR_LOG_ERROR, "a"), "");
     scr_log(NULL, SCR_LOG_ERROR, "nobody listens");
