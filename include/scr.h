@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SCR, the Scalable Checkpoint/Restart library: C interface.
  *
- * Calls are collective over MPI_COMM_WORLD unless marked local: every process makes
- * them, in the same order, between MPI_Init and MPI_Finalize, from one thread at a
- * time. Every call returns SCR_SUCCESS or an error code (scr_errors(7)) that is the
- * same on all processes of a collective call; one line on stderr gives the failure, its
- * cause and what to do. An error ends the program in two documented cases only: the
- * halt (SCR_Complete_output), and an SCR_Init that fails with SCR_REQUIRED=1. Where SCR
- * does not run, because of SCR_ENABLE=0 or because SCR_Init failed, calls keep their
- * order and succeed, there is no checkpoint to restart from, and the program writes its
- * files under the names it passes.
+ * Calls are collective over MPI_COMM_WORLD, or the communicator of SCR_Init_comm,
+ * unless marked local: every process of it makes them, in the same order, between
+ * MPI_Init and MPI_Finalize, from one thread at a time. Every call returns SCR_SUCCESS
+ * or an error code (scr_errors(7)) that is the same on all processes of a collective
+ * call; one line on stderr gives the failure, its cause and what to do. An error ends
+ * the program in two documented cases only: the halt (SCR_Complete_output), and an
+ * SCR_Init that fails with SCR_REQUIRED=1. Where SCR does not run, because of
+ * SCR_ENABLE=0 or because SCR_Init failed, calls keep their order and succeed, there is
+ * no checkpoint to restart from, and the program writes its files under the names it
+ * passes.
  *
  *     if (SCR_Init() != SCR_SUCCESS) …  the cause is on stderr; end, or run without
  *     int have; char name[SCR_MAX_FILENAME];
@@ -73,6 +74,22 @@ extern "C" {
  * above); with SCR_REQUIRED=1 the process ends with exit(1) instead. */
 SCR_API int SCR_Init(void);
 
+/* SCR_Init for the processes of comm only, an intra-communicator: members of an
+ * ensemble, one of several coupled codes, a job with spare processes. It is
+ * SCR_Init_comm(MPI_COMM_WORLD). SCR duplicates comm, which the program may free then.
+ * The comments below mean the processes of comm, and their number. Processes outside of
+ * it call nothing, or start another run with another communicator. Runs at the same
+ * time need different prefix directories (SCR_PREFIX, by SCR_Config_comm): of two with
+ * one prefix directory the second waits for three minutes and is refused with
+ * SCR_E_TAKEN. Where SCR ends processes (halt, SCR_REQUIRED=1) it ends those of comm,
+ * and their MPI_Finalize may wait for the others: where these need them, set
+ * SCR_HALT_ENABLED=0 and use SCR_Should_exit. MPI_COMM_NULL, an inter-communicator and,
+ * as far as MPI knows it, a freed handle are SCR_E_ARG on each process that passes it.
+ * Declared where mpi.h is included before this header. */
+#ifdef MPI_VERSION
+SCR_API int SCR_Init_comm(MPI_Comm comm);
+#endif
+
 /* Flushes what must reach the prefix directory (with SCR_FLUSH > 0, or if the job is
  * halted, the newest checkpoint), records SCR_FINALIZE_CALLED in the halt file so that
  * run scripts do not start the job again, and frees everything. Call it before
@@ -92,6 +109,12 @@ SCR_API const char *SCR_Configf(const char *format, ...)
     __attribute__((format(printf, 1, 2)))
 #endif
     ;
+/* SCR_Config, collective over comm: for settings that only its processes have, before
+ * SCR_Init_comm(comm) with the same first process. Those of SCR_Config before it hold
+ * for all communicators. While SCR runs it is SCR_Config. */
+#ifdef MPI_VERSION
+SCR_API const char *SCR_Config_comm(MPI_Comm comm, const char *config);
+#endif
 
 /* --- paths --- */
 

@@ -25,8 +25,9 @@
 !  - Text given ends at its last character that is not blank. Text returned is filled with blanks;
 !    if it does not fit, the call fails with an error and returns blanks. SCR_MAX_FILENAME
 !    characters are enough for any path and any name.
-!  - name in scr_start_output and in the calls for restarts, val in scr_config and rank in
-!    scr_restart_file may be left out.
+!  - name in scr_start_output and in the calls for restarts, val in scr_config and
+!    scr_config_comm, and rank in scr_restart_file may be left out.
+!  - comm is an integer handle; that of a type(MPI_Comm) of mpi_f08 is comm%MPI_VAL.
 !
 ! SCR_Configf has no counterpart: write into a character variable and pass that to scr_config.
 module scr
@@ -46,7 +47,7 @@ module scr
     integer, parameter, public :: SCR_FLAG_CHECKPOINT = 1
     integer, parameter, public :: SCR_FLAG_OUTPUT = 2
 
-    public :: scr_init, scr_finalize, scr_config
+    public :: scr_init, scr_init_comm, scr_finalize, scr_config, scr_config_comm
     public :: scr_route_file
     public :: scr_need_checkpoint
     public :: scr_start_checkpoint, scr_complete_checkpoint
@@ -118,6 +119,17 @@ module scr
 
         integer(c_int) function c_config(config, nconfig, val, nval) bind(C, name='scrf_config')
             import :: c_int, c_char
+            character(kind=c_char), intent(in) :: config(*)
+            character(kind=c_char), intent(inout) :: val(*)
+            integer(c_int), value :: nconfig, nval
+        end function
+        integer(c_int) function c_init_comm(comm) bind(C, name='scrf_init_comm')
+            import :: c_int
+            integer(c_int), value :: comm
+        end function
+        integer(c_int) function c_config_comm(comm, config, nconfig, val, nval) bind(C, name='scrf_config_comm')
+            import :: c_int, c_char
+            integer(c_int), value :: comm
             character(kind=c_char), intent(in) :: config(*)
             character(kind=c_char), intent(inout) :: val(*)
             integer(c_int), value :: nconfig, nval
@@ -206,6 +218,12 @@ contains
         call give(ierr, c_init())
     end subroutine
 
+    subroutine scr_init_comm(comm, ierr)
+        integer, intent(in) :: comm
+        integer, intent(out), optional :: ierr
+        call give(ierr, c_init_comm(int(comm, c_int)))
+    end subroutine
+
     subroutine scr_finalize(ierr)
         integer, intent(out), optional :: ierr
         call give(ierr, c_finalize())
@@ -221,6 +239,19 @@ contains
             call give(ierr, c_config(config, length(config), val, length(val)))
         else
             call give(ierr, c_config(config, length(config), unused, missing))
+        end if
+    end subroutine
+
+    subroutine scr_config_comm(comm, config, val, ierr)
+        integer, intent(in) :: comm
+        character(len=*), intent(in) :: config
+        character(len=*), intent(out), optional :: val
+        integer, intent(out), optional :: ierr
+        character :: unused(1)
+        if (present(val)) then
+            call give(ierr, c_config_comm(int(comm, c_int), config, length(config), val, length(val)))
+        else
+            call give(ierr, c_config_comm(int(comm, c_int), config, length(config), unused, missing))
         end if
     end subroutine
 

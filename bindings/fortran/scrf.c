@@ -90,16 +90,34 @@ static int give_if(int rc, const char *text, char *out, scrf_len n)
 
 /* --- calls with text --- */
 
-SCR_API int scrf_config(const char *config, scrf_len nconfig, char *value,
-                        scrf_len nvalue)
+/* comm NULL: SCR_Config. */
+static int config(const int *comm, const char *line, scrf_len nline, char *value,
+                  scrf_len nvalue)
 {
-    char *text = text_to_c(config, nconfig), *reply = NULL;
-    int rc = scr_bind_config(text, is_given(value, nvalue) ? room_of(nvalue) : SIZE_MAX,
-                             &reply);
+    char *text = text_to_c(line, nline), *reply = NULL;
+    size_t room = is_given(value, nvalue) ? room_of(nvalue) : SIZE_MAX;
+    int rc = comm != NULL ? scr_bind_config_comm(*comm, text, room, &reply)
+                          : scr_bind_config(text, room, &reply);
     give(reply, value, nvalue);
     free(reply);
     free(text);
     return rc;
+}
+
+SCR_API int scrf_config(const char *text, scrf_len ntext, char *value, scrf_len nvalue)
+{
+    return config(NULL, text, ntext, value, nvalue);
+}
+
+SCR_API int scrf_config_comm(int comm, const char *text, scrf_len ntext, char *value,
+                             scrf_len nvalue)
+{
+    return config(&comm, text, ntext, value, nvalue);
+}
+
+SCR_API int scrf_init_comm(int comm)
+{
+    return scr_bind_init_comm(comm);
 }
 
 SCR_API int scrf_route_file(const char *name, scrf_len nname, char *file,
@@ -208,10 +226,16 @@ static void put(int *ierr, int rc)
     }
 
 ENTRIES(scr_init, SCR_INIT, (int *ierr), SCR_Init())
+ENTRIES(scr_init_comm, SCR_INIT_COMM, (const int *comm, int *ierr),
+        scrf_init_comm(value_of(comm)))
 ENTRIES(scr_finalize, SCR_FINALIZE, (int *ierr), SCR_Finalize())
 ENTRIES(scr_config, SCR_CONFIG,
         (const char *config, char *val, int *ierr, scrf_len nconfig, scrf_len nval),
         scrf_config(config, nconfig, val, nval))
+ENTRIES(scr_config_comm, SCR_CONFIG_COMM,
+        (const int *comm, const char *config, char *val, int *ierr, scrf_len nconfig,
+         scrf_len nval),
+        scrf_config_comm(value_of(comm), config, nconfig, val, nval))
 ENTRIES(scr_route_file, SCR_ROUTE_FILE,
         (const char *name, char *file, int *ierr, scrf_len nname, scrf_len nfile),
         scrf_route_file(name, nname, file, nfile))

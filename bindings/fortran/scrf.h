@@ -27,9 +27,13 @@
 
 !     start and end; IERROR is an INTEGER that is set, in all calls
 !     call SCR_INIT(IERROR)
+!     call SCR_INIT_COMM(COMM, IERROR)
+!       INTEGER COMM
 !     call SCR_FINALIZE(IERROR)
 !     call SCR_CONFIG(CONFIG, VAL, IERROR)
 !       CHARACTER*(*) CONFIG, VAL
+!     call SCR_CONFIG_COMM(COMM, CONFIG, VAL, IERROR)
+!       INTEGER COMM, CHARACTER*(*) CONFIG, VAL
 
 !     paths
 !     call SCR_ROUTE_FILE(NAME, FILE, IERROR)

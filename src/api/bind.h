@@ -17,6 +17,10 @@
 /* *value: malloc'd, of less than size characters; NULL for a setting, an error, or if
  * there is no value. */
 SCR_API int scr_bind_config(const char *config, size_t size, char **value);
+/* comm: a handle of Fortran. */
+SCR_API int scr_bind_config_comm(int comm, const char *config, size_t size,
+                                 char **value);
+SCR_API int scr_bind_init_comm(int comm);
 SCR_API int scr_bind_route_file(const char *name, char *file, size_t size);
 SCR_API int scr_bind_have_restart(int *flag, char *name, size_t size);
 SCR_API int scr_bind_start_restart(char *name, size_t size);

@@ -2,9 +2,10 @@
 /* The façade: SCR_* calls over the one context of this process. Checks the state table,
  * calls core, prints the error once. The only file with writable variables.
  */
+#include <mpi.h>
+
 #include "scr.h"
 
-#include <mpi.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -34,6 +35,7 @@ _Static_assert((int)SCR_IS_CKPT == SCR_FLAG_CHECKPOINT &&
 _Static_assert((int)SCR_E_FAILURE == SCR_FAILURE, "one generic failure");
 
 static struct scr_ctx *the_ctx;
+static MPI_Comm the_comm;                /* of the last SCR_Init, the program's */
 static struct scr_err the_last;          /* of SCR_Last_error */
 static int the_key = MPI_KEYVAL_INVALID; /* on MPI_COMM_SELF while SCR runs */
 
@@ -45,10 +47,11 @@ static int mpi_is_up(void)
     return up && !down;
 }
 
+/* Among the ranks that call together, as far as they are known. */
 static int my_rank(void)
 {
-    int rank = the_ctx != NULL ? the_ctx->world.rank : 0;
-    if (mpi_is_up())
+    int rank = the_ctx != NULL ? the_ctx->world.rank : -1;
+    if (rank < 0 && mpi_is_up())
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     return rank > 0 ? rank : 0;
 }
@@ -232,28 +235,75 @@ static void halt_if_due(struct scr_ctx *ctx)
     end_the_run(ctx->halt_unsafe ? 1 : 0);
 }
 
-/* For calls that are possible before the context has its own communicators. */
-static struct scr_comm get_world(void)
+/* The context's own communicator; comm where it has none, before SCR_Init or because
+ * MPI could not duplicate comm. */
+static struct scr_comm get_world(MPI_Comm comm)
 {
-    struct scr_comm world = { .comm = MPI_COMM_WORLD };
+    struct scr_comm world = { .comm = comm };
+    if (the_ctx != NULL && the_ctx->world.comm != MPI_COMM_NULL)
+        return the_ctx->world;
     MPI_Comm_rank(world.comm, &world.rank);
     MPI_Comm_size(world.comm, &world.size);
     return world;
 }
 
-/* Makes the context where there is none, or a run of this process is over: on all ranks
- * or on none. */
-static int make_ctx_all(const char *call, struct scr_err *err)
+/* 1 if comm is a handle that MPI knows. Some MPIs find that out by its number, others
+ * return an error, which is raised on the world, or since MPI 4 on MPI_COMM_SELF: there
+ * it must not end the program. */
+static int is_known(MPI_Comm comm, int *is_inter)
 {
-    int rc = SCR_OK;
-    int again = state_now() == SCR_STATE_DONE;
-    if (the_ctx != NULL && !again)
-        return rc;
-    struct scr_comm world = get_world();
-    struct scr_ctx *fresh = scr_ctx_new();
+    MPI_Comm raised_on[] = { MPI_COMM_WORLD, MPI_COMM_SELF };
+    MPI_Errhandler before[2];
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm_get_errhandler(raised_on[i], &before[i]);
+        MPI_Comm_set_errhandler(raised_on[i], MPI_ERRORS_RETURN);
+    }
+    int known = PMPI_Comm_f2c(PMPI_Comm_c2f(comm)) == comm &&
+                MPI_Comm_test_inter(comm, is_inter) == MPI_SUCCESS;
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm_set_errhandler(raised_on[i], before[i]);
+        MPI_Errhandler_free(&before[i]);
+    }
+    return known;
+}
+
+/* Local: the ranks of what is no communicator cannot agree. */
+static int check_comm(const char *call, MPI_Comm comm, struct scr_err *err)
+{
+    int is_inter = 0;
+    if (comm == MPI_COMM_NULL)
+        return scr_fail(err, SCR_E_ARG, 0,
+                        "%s: the communicator is MPI_COMM_NULL: processes outside of "
+                        "the communicator do not call SCR",
+                        call);
+    if (!is_known(comm, &is_inter))
+        return scr_fail(err, SCR_E_ARG, 0,
+                        "%s: the argument is no communicator, or one that was freed",
+                        call);
+    return is_inter ? scr_fail(err, SCR_E_ARG, 0,
+                               "%s: SCR cannot run on an inter-communicator: merge it, "
+                               "or pass that of one side",
+                               call)
+                    : SCR_OK;
+}
+
+/* Makes the context where there is none, or a run of this process is over: on all such
+ * ranks of comm or on none. Other ranks may have one from SCR_Config. */
+static int make_ctx_all(const char *call, MPI_Comm comm, struct scr_err *err)
+{
+    enum scr_state state = state_now();
+    if (state != SCR_STATE_NEW && state != SCR_STATE_DONE)
+        return SCR_OK;
+    struct scr_comm world = get_world(comm);
+    int rc = SCR_OK, again = state == SCR_STATE_DONE;
+    struct scr_ctx *fresh = the_ctx == NULL || again ? scr_ctx_new() : the_ctx;
     if (fresh == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", call);
     rc = scr_agree_all(&world, rc, err);
+    if (fresh != NULL && rc == SCR_OK)
+        fresh->world.rank = world.rank; /* for messages */
+    if (fresh == the_ctx)
+        return rc;
     if (rc != SCR_OK) {
         scr_ctx_free(fresh);
         return rc;
@@ -275,7 +325,7 @@ static void end_last_with(const char *words)
 static int leave_without_scr(int rc, const struct scr_err *err)
 {
     const struct scr_log log = speaker(my_rank() != 0);
-    struct scr_comm world = get_world();
+    struct scr_comm world = get_world(the_comm);
     int required = scr_off_is_refused_all(the_ctx, &world);
     remember(rc, err);
     end_last_with(required ? "; SCR_REQUIRED is set, the job ends"
@@ -313,20 +363,31 @@ static void let_go_in_child(void)
         scr_tenancy_forget(the_ctx);
 }
 
-int SCR_Init(void)
+static int check_mpi(const char *call, struct scr_err *err)
+{
+    return mpi_is_up() ? SCR_OK
+                       : scr_fail(err, SCR_E_STATE, 0, "%s: call MPI_Init first", call);
+}
+
+static int init_all(const char *call, MPI_Comm comm)
 {
     struct scr_err err = SCR_ERR_INIT;
     int rc = scr_state_check(state_now(), SCR_CALL_INIT, &err);
-    if (rc == SCR_OK && !mpi_is_up())
-        rc = scr_fail(&err, SCR_E_STATE, 0, "SCR_Init: call MPI_Init first");
     if (rc == SCR_OK)
-        rc = make_ctx_all("SCR_Init", &err);
+        rc = check_mpi(call, &err);
+    if (rc != SCR_OK)
+        return leave(rc, &err);
+    rc = check_comm(call, comm, &err);
+    if (rc != SCR_OK)
+        return leave_local(rc, &err);
+    rc = make_ctx_all(call, comm, &err);
     if (rc != SCR_OK)
         return leave(rc, &err);
     if (!the_ctx->again) /* without memory for that a child may be waited for */
         (void)pthread_atfork(NULL, NULL, let_go_in_child);
+    the_comm = comm;
     the_ctx->sees_opens = sees_opens();
-    rc = scr_init_all(the_ctx, MPI_COMM_WORLD, &err);
+    rc = scr_init_all(the_ctx, comm, &err);
     if (rc == SCR_E_DISABLED)
         return leave_disabled(&err);
     if (rc != SCR_OK)
@@ -334,6 +395,21 @@ int SCR_Init(void)
     halt_if_due(the_ctx);
     watch();
     return leave(rc, &err);
+}
+
+int SCR_Init(void)
+{
+    return init_all("SCR_Init", MPI_COMM_WORLD);
+}
+
+int SCR_Init_comm(MPI_Comm comm)
+{
+    return init_all("SCR_Init_comm", comm);
+}
+
+int scr_bind_init_comm(int comm)
+{
+    return SCR_Init_comm(mpi_is_up() ? PMPI_Comm_f2c((MPI_Fint)comm) : MPI_COMM_NULL);
 }
 
 int SCR_Finalize(void)
@@ -352,10 +428,10 @@ int SCR_Finalize(void)
 }
 
 /* A value that does not fit on one rank is given to none. */
-static int check_value_all(const char *config, size_t size, char **value,
+static int check_value_all(MPI_Comm comm, const char *config, size_t size, char **value,
                            struct scr_err *err)
 {
-    struct scr_comm world = get_world();
+    struct scr_comm world = get_world(comm);
     size_t n = *value != NULL ? strlen(*value) : 0;
     int rc = SCR_OK;
     if (*value != NULL && n >= size)
@@ -371,25 +447,48 @@ static int check_value_all(const char *config, size_t size, char **value,
     return rc;
 }
 
-int scr_bind_config(const char *config, size_t size, char **value)
+/* comm is that of the ranks up to SCR_Init only. */
+static int config_all(const char *call, MPI_Comm comm, const char *config, size_t size,
+                      char **value)
 {
     struct scr_err err = SCR_ERR_INIT;
     int rc = SCR_OK;
     *value = NULL;
     TRY_OUT(scr_state_check(state_now(), SCR_CALL_CONFIG_GET, &err));
-    if (!mpi_is_up())
-        TRY_OUT(scr_fail(&err, SCR_E_STATE, 0, "SCR_Config: call MPI_Init first"));
-    TRY_OUT(make_ctx_all("SCR_Config", &err));
-    TRY_OUT(scr_config_all(the_ctx, MPI_COMM_WORLD, config, value, &err));
-    TRY_OUT(check_value_all(config, size, value, &err));
+    TRY_OUT(check_mpi(call, &err));
+    rc = check_comm(call, comm, &err);
+    if (rc != SCR_OK)
+        return leave_local(rc, &err);
+    TRY_OUT(make_ctx_all(call, comm, &err));
+    TRY_OUT(scr_config_all(the_ctx, comm, config, value, &err));
+    TRY_OUT(check_value_all(comm, config, size, value, &err));
 out:
     return leave(rc, &err);
+}
+
+int scr_bind_config(const char *config, size_t size, char **value)
+{
+    return config_all("SCR_Config", MPI_COMM_WORLD, config, size, value);
+}
+
+int scr_bind_config_comm(int comm, const char *config, size_t size, char **value)
+{
+    return config_all("SCR_Config_comm",
+                      mpi_is_up() ? PMPI_Comm_f2c((MPI_Fint)comm) : MPI_COMM_NULL,
+                      config, size, value);
 }
 
 const char *SCR_Config(const char *config)
 {
     char *value;
     scr_bind_config(config, SIZE_MAX, &value);
+    return value;
+}
+
+const char *SCR_Config_comm(MPI_Comm comm, const char *config)
+{
+    char *value;
+    config_all("SCR_Config_comm", comm, config, SIZE_MAX, &value);
     return value;
 }
 
@@ -451,7 +550,7 @@ int SCR_Need_checkpoint(int *flag)
         *flag = 0;
     struct scr_ctx *ctx = enter(SCR_CALL_NEED, &err, &rc);
     if (ctx != NULL && is_off()) {
-        struct scr_comm world = get_world();
+        struct scr_comm world = get_world(the_comm);
         rc = scr_off_need_checkpoint_all(ctx, &world, flag, &err);
     } else if (ctx != NULL)
         rc = scr_need_checkpoint_all(ctx, flag, &err);
@@ -480,7 +579,7 @@ int SCR_Complete_output(int valid)
     if (ctx == NULL)
         return leave(rc, &err);
     if (is_off()) {
-        struct scr_comm world = get_world();
+        struct scr_comm world = get_world(the_comm);
         rc = scr_off_complete_output_all(ctx, &world, valid, &err);
         return leave(rc, &err);
     }

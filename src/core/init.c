@@ -86,10 +86,13 @@ void scr_ctx_turn_off(struct scr_ctx *ctx)
 {
     struct scr_cfg *cfg = ctx->cfg;
     struct scr_params prm = ctx->prm;
+    struct scr_comm world = ctx->world;
     ctx->cfg = NULL;
+    ctx->world.comm = MPI_COMM_NULL;
     scr_ctx_clear(ctx);
     ctx->cfg = cfg;
     ctx->prm = prm;
+    ctx->world = world;
     ctx->state = SCR_STATE_OFF;
     ctx->times.compute_start = ctx->times.last_ckpt = scr_now_mono();
 }
@@ -225,9 +228,11 @@ int scr_config_all(struct scr_ctx *ctx, MPI_Comm from, const char *text, char **
         rc = query_all(ctx, comm, text, reply, err);
     } else if (rc == SCR_OK) {
         rc = scr_state_check(ctx->state, SCR_CALL_CONFIG_SET, err);
-        if (rc == SCR_OK && comm->rank == 0) /* by its environment, as in a file */
-            rc = scr_cfg_app(ctx->cfg, text, reply, err);
-        rc = scr_agree_all(comm, rc, err);
+        int rc1 = rc;
+        if (rc == SCR_OK) /* by its environment, as in a file */
+            rc1 = scr_cfg_app(ctx->cfg, text, reply, comm->rank == 0 ? err : NULL);
+        /* Other ranks' settings count if they are first in that of SCR_Init_comm. */
+        rc = scr_agree_all(comm, comm->rank == 0 ? rc1 : rc, err);
     }
     scr_comm_free(&temp);
     return rc;

@@ -11,7 +11,7 @@ void scr_ctx_free(struct scr_ctx *ctx);
 /* The same except for ctx itself, which is good for nothing but to be freed, and to be
  * asked for its state, and for world.rank. */
 void scr_ctx_clear(struct scr_ctx *ctx);
-/* Over the ranks of comm (the façade: MPI_COMM_WORLD), which is duplicated.
+/* Over the ranks of comm, which is duplicated: those of SCR_Init_comm.
  * SCR_E_DISABLED: SCR_ENABLE=0. After that, as after an error, scr_ctx_turn_off. */
 int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err);
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err);
@@ -19,7 +19,7 @@ int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err);
  * ignored after. */
 int scr_config_all(struct scr_ctx *ctx, MPI_Comm comm, const char *text, char **reply,
                    struct scr_err *err);
-/* Frees everything but the configuration. Takes no memory. */
+/* Frees everything but the configuration and world. Takes no memory. */
 void scr_ctx_turn_off(struct scr_ctx *ctx);
 
 #endif

@@ -87,5 +87,11 @@ run datasets 2 datasets
 "$scr" halt --prefix "$work/datasets" --remove
 run datasets 2 datasets state.2
 
+run ensemble 4 ensemble >"$work/out"
+[ "$(grep -c "member [01]: step 0" "$work/out")" = 4 ] || fail "ensemble: $(cat "$work/out")"
+for member in 0 1; do "$scr" halt --prefix "$work/ensemble/member.$member" --remove; done
+run ensemble 4 ensemble >"$work/out"
+[ "$(grep -c -e "member 0: step 1" -e "member 1: step 2" "$work/out")" = 4 ] || fail "ensemble: $(cat "$work/out")"
+
 SCR_FLUSH=3 run configure 2 configure | grep -q "one checkpoint in 3 is copied" || fail "configure"
 echo "the programs of the guide do what it says"

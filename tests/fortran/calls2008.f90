@@ -100,6 +100,7 @@ contains
         character(len=:), allocatable :: exact
         character(len=SCR_MAX_FILENAME + 500) :: long
         character(len=0) :: nothing
+        type(MPI_Comm) :: comm
         call scr_config('SCR_CACHE_SIZE=3')
         val = 'stale'
         call scr_config('SCR_CHECKPOINT_INTERVAL=2', val, rc)
@@ -126,7 +127,16 @@ contains
         call check('no part of a long value', long(2:) == '')
         call scr_config('SCR_NODELIST=')
 
-        call scr_init()
+        call scr_init_comm(MPI_COMM_NULL%MPI_VAL, rc)
+        call fails('init with no communicator', rc, e_arg, ranks)
+        call MPI_Comm_dup(MPI_COMM_WORLD, comm)
+        call scr_config_comm(comm%MPI_VAL, 'SCR_CACHE_SIZE=5')
+        call scr_config_comm(comm%MPI_VAL, 'SCR_CACHE_SIZE', val, rc)
+        call expect('config of a communicator', rc, SCR_SUCCESS)
+        call check('value of a communicator', val == '5')
+        call scr_config_comm(comm%MPI_VAL, 'SCR_CACHE_SIZE=')
+        call scr_init_comm(comm%MPI_VAL)
+        call MPI_Comm_free(comm)
         call scr_init(rc)
         call fails('init twice', rc, e_state, 1)
     end subroutine

@@ -76,6 +76,7 @@
 
       subroutine before
       implicit none
+      include 'mpif.h'
       include 'scrf.h'
       integer ierr, flag, n, ranks
       character*20 val
@@ -117,7 +118,12 @@
       call SCR_CONFIG(' ', val, ierr)
       call fails('blank config', ierr, 8, 1)
 
-      call SCR_INIT(ierr)
+      call SCR_CONFIG_COMM(MPI_COMM_WORLD, 'CKPT=0 TYPE', val, ierr)
+      call expect('config of a communicator', ierr, SCR_SUCCESS)
+      if (val .ne. 'PARTNER') call wrong('value of a communicator')
+      call SCR_INIT_COMM(MPI_COMM_NULL, ierr)
+      call fails('init with no communicator', ierr, 8, 4)
+      call SCR_INIT_COMM(MPI_COMM_WORLD, ierr)
       call expect('init', ierr, SCR_SUCCESS)
       call SCR_INIT(ierr)
       call fails('init twice', ierr, 9, 1)

@@ -58,7 +58,8 @@ def values(cc: str, header: pathlib.Path) -> list[str]:
 
 
 def calls(cc: str, header: pathlib.Path) -> list[str]:
-    text = " ".join(output(cc, "-E", "-P", str(header)).split())
+    with_mpi = "-DMPI_VERSION=3" # as after mpi.h
+    text = " ".join(output(cc, "-E", "-P", with_mpi, str(header)).split())
     text = re.sub(r"__attribute__ ?\(\(.*?\)\)\)?(?=[ ;])", "", text)
     return [f"call {' '.join(c.split())}" for c in text.split(";") if "SCR_" in c]
 

@@ -12,7 +12,7 @@ import sys
 
 # C calls without a counterpart, and why; arguments that stand for what a C call returns.
 WITHOUT = {"SCR_Configf"} # a printf format; Fortran writes into a variable and calls SCR_Config
-RETURNED = {"SCR_Config": ["val"], "SCR_Get_version": ["version"]}
+RETURNED = {"SCR_Config": ["val"], "SCR_Config_comm": ["val"], "SCR_Get_version": ["version"]}
 
 
 def read(*parts):

@@ -21,7 +21,7 @@ import defs
 
 PAGE = "doc/guide/scr3-names.md"
 MARKS = "<!-- made by tests/lint/names.py -->\n", "<!-- end -->\n"
-NEW_CALLS = {"SCR_Restart_ranks", "SCR_Restart_files", "SCR_Restart_file", "SCR_Last_error"}
+NEW_CALLS = {"SCR_Init_comm", "SCR_Config_comm", "SCR_Restart_ranks", "SCR_Restart_files", "SCR_Restart_file", "SCR_Last_error"}
 NEW_CONSTANTS = {"SCR_FAILURE"} # of 3.0, but not of 3.1
 NEW_PARAMETERS = "4.0" # the version that parameters without a predecessor are since
 NEW_CHILDREN = {("CKPT", "COUNT")}

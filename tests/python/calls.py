@@ -99,7 +99,13 @@ def configured() -> None:
 
 
 def started() -> None:
-    scr.init()
+    if mpi.size > 1:
+        scr.config_comm(mpi.comm(), "SCR_CACHE_SIZE=4")
+        check(scr.config_comm(mpi.comm(), "SCR_CACHE_SIZE") == "4", "query of a communicator")
+        scr.config_comm(mpi.comm(), "SCR_CACHE_SIZE=3")
+        scr.init_comm(mpi.comm())
+    else:
+        scr.init()
     with fails(scr.E_STATE, "already"):
         scr.init()
     with fails(scr.E_STATE, "before SCR_Init only"):

@@ -30,6 +30,10 @@ class Mpi:
         except ValueError:
             return c_int(number)
 
+    def comm(self) -> int:
+        """What scr.init_comm takes without mpi4py."""
+        return int(self.world.value or 0)
+
     def barrier(self) -> None:
         self.lib.MPI_Barrier(self.world)
 
@@ -53,6 +57,9 @@ class Mpi4py:
         self.op_max = MPI.MAX
         self.world = MPI.COMM_WORLD
         self.rank, self.size = self.world.rank, self.world.size
+
+    def comm(self) -> object:
+        return self.world
 
     def barrier(self) -> None:
         self.world.Barrier()

@@ -32,8 +32,8 @@ through a pointer is returned, and a call that fails raises scr.Error, except co
 complete_restart, which say True or False. scr.output and scr.restart are the two phases as
 context managers.
 
-Calls are collective over MPI_COMM_WORLD unless they are said to be local: every process makes
-them, in the same order, between MPI_Init and MPI_Finalize, from one thread at a time. Importing
+Calls are collective over MPI_COMM_WORLD, or the communicator of scr.init_comm, unless they are
+said to be local: every process of it makes them, in the same order, between MPI_Init and MPI_Finalize, from one thread at a time. Importing
 mpi4py.MPI initialises MPI, and mpi4py finalises it when the program ends; import it before
 scr.init(). Start programs with `python3 -m mpi4py program.py`, so that an exception on one
 process ends the others too.
@@ -82,6 +82,15 @@ def _int(value: int) -> int:
     return value
 
 
+def _comm(comm: Any) -> int:
+    """The handle of an mpi4py communicator, for C; an int is one."""
+    if isinstance(comm, int):
+        return comm
+    from mpi4py import MPI
+
+    return int(MPI._handleof(comm))
+
+
 def _flag(name: str, *more: Any) -> int:
     value = c_int()
     _scr.call(name, byref(value), *more)
@@ -116,11 +125,24 @@ def init() -> None:
     prefix directory. Once per process, after mpi4py.MPI was imported. Where SCR is switched off
     (SCR_ENABLE=0), and after an Error, the other calls succeed, and the program writes its files
     where it names them. With SCR_REQUIRED=1 an Error ends the job, with exit(1)."""
+    _begin("SCR_Init")
+
+
+def init_comm(comm: Any) -> None:
+    """init() for the processes of an mpi4py communicator only: SCR_Init_comm(3).
+
+    Its processes are all processes that the other calls speak of; others call nothing, or make a
+    run of their own. Runs at the same time need prefix directories of their own: config_comm().
+    comm may be freed when the call returns."""
+    _begin("SCR_Init_comm", _comm(comm))
+
+
+def _begin(name: str, *arguments: int) -> None:
     _flush()
     _scr.check_mpi()
     if not _scr.mpi_is_up():
         raise Error(E_STATE, "scr.init: MPI is not initialised; import mpi4py.MPI first")
-    _scr.call("SCR_Init")
+    _scr.call(name, *arguments)
 
 
 def finalize() -> None:
@@ -138,7 +160,12 @@ def config(text: str) -> Optional[str]:
     "NAME=value", "NAME=" or "NAME"; for descriptors "CKPT=0 TYPE=XOR SET_SIZE=16" and "CKPT=0
     TYPE". Settings are possible before init() only, hold up to finalize(), and the environment
     wins over them. A question returns the value, or None if it is not set."""
-    return _scr.config(_text(text))
+    return _scr.config("SCR_Config", _text(text))
+
+
+def config_comm(comm: Any, text: str) -> Optional[str]:
+    """config(text) for the processes of comm only, before init_comm(comm): SCR_Config_comm(3)."""
+    return _scr.config("SCR_Config_comm", _comm(comm), _text(text))
 
 
 def configf(text: str, *values: object) -> Optional[str]:

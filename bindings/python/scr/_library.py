@@ -16,8 +16,10 @@ BESIDE = "libscr.path"  # written by the installation: libscr as seen from this 
 # Arguments of every call; all return int but those in RESULTS.
 ARGUMENTS: Dict[str, Sequence[Any]] = {
     "SCR_Init": (),
+    "SCR_Init_comm": (c_void_p,),  # a number in MPICH, whose half of the register holds it
     "SCR_Finalize": (),
     "SCR_Config": (c_char_p,),
+    "SCR_Config_comm": (c_void_p, c_char_p),
     "SCR_Route_file": (c_char_p, c_char_p),
     "SCR_Need_checkpoint": (POINTER(c_int),),
     "SCR_Start_checkpoint": (),
@@ -37,7 +39,11 @@ ARGUMENTS: Dict[str, Sequence[Any]] = {
     "SCR_Get_version": (),
     "SCR_Last_error": (c_char_p,),
 }
-RESULTS: Dict[str, Any] = {"SCR_Config": c_void_p, "SCR_Get_version": c_char_p}
+RESULTS: Dict[str, Any] = {
+    "SCR_Config": c_void_p,
+    "SCR_Config_comm": c_void_p,
+    "SCR_Get_version": c_char_p,
+}
 
 
 class Error(RuntimeError):
@@ -163,11 +169,11 @@ class Library:
         last = self.lib.SCR_Last_error(text)
         return Error(last if code is None else code, os.fsdecode(text.value))
 
-    def config(self, text: bytes) -> Optional[str]:
-        """SCR_Config: no code is returned, and the answer is ours to free."""
+    def config(self, name: str, *arguments: Any) -> Optional[str]:
+        """SCR_Config or SCR_Config_comm: no code is returned, and the answer is ours to free."""
         if not self.mpi_is_one:
             self.check_mpi()
-        answer = self.lib.SCR_Config(text)
+        answer = getattr(self.lib, name)(*arguments)
         if answer is None:
             error = self.last_error()
             if error.code != 0:
