@@ -56,6 +56,10 @@ extern "C" {
     0 /* for initialising variables; in SCR_Start_output as SCR_FLAG_OUTPUT */
 #define SCR_FLAG_CHECKPOINT 1 /* the program can restart from it */
 #define SCR_FLAG_OUTPUT     2 /* it must reach the prefix directory */
+/* Of SCR_Dataset only. */
+#define SCR_FLAG_IN_CACHE    4  /* it is whole in cache, or can be rebuilt there */
+#define SCR_FLAG_IN_PREFIX   8  /* it is complete in the prefix directory */
+#define SCR_FLAG_RESTARTABLE 16 /* SCR_Have_restart may offer it */
 
 #if defined(__GNUC__)
 #define SCR_API __attribute__((visibility("default")))
@@ -75,7 +79,7 @@ extern "C" {
 SCR_API int SCR_Init(void);
 
 /* SCR_Init for the processes of comm only, an intra-communicator: members of an
- * ensemble, one of several coupled codes, a job with spare processes. It is
+ * ensemble, one of several coupled codes, a job with spare processes. SCR_Init is
  * SCR_Init_comm(MPI_COMM_WORLD). SCR duplicates comm, which the program may free then.
  * The comments below mean the processes of comm, and their number. Processes outside of
  * it call nothing, or start another run with another communicator. Runs at the same
@@ -217,6 +221,26 @@ SCR_API int SCR_Restart_files(int *n);
  * process that wrote it (may be NULL). On as many processes as wrote it, SCR_Route_file
  * gives each process its own files, and those files of others that it can read. */
 SCR_API int SCR_Restart_file(int i, char *file, int *rank);
+
+/* --- what there is --- */
+
+/* Between SCR_Init and SCR_Finalize, except in an output phase. *n: how many datasets
+ * there are in cache and in the prefix directory. Process 0 reads the index and sends
+ * the list to all, which keep it until the next call: some fifty bytes a dataset and
+ * its name. Files are not read: SCR_Init has verified what is in cache, a restart
+ * verifies what it takes from the prefix directory. *n = 0 where SCR does not run. */
+SCR_API int SCR_Datasets(int *n);
+/* Local, after SCR_Datasets. The i-th of them, 0 <= i < n, the same on all processes,
+ * newest first. Each pointer may be NULL. name: SCR_MAX_FILENAME bytes; *id: its
+ * number, as commands have it; *flags: SCR_FLAG_CHECKPOINT, SCR_FLAG_OUTPUT,
+ * SCR_FLAG_IN_CACHE, SCR_FLAG_IN_PREFIX (without both it is incomplete or damaged), and
+ * SCR_FLAG_RESTARTABLE if SCR_Have_restart may offer it, once newer ones are refused;
+ * of a different number of processes only in cache, after the program has asked for it.
+ * *bytes: of the files of all processes; *when: it was begun, in seconds since 1970;
+ * both 0 if that is not known. A program that wants another dataset than the newest
+ * passes its name to SCR_Current before SCR_Have_restart. */
+SCR_API int SCR_Dataset(int i, char *name, int *id, int *flags, double *bytes,
+                        double *when);
 
 /* --- the rest --- */
 

@@ -26,12 +26,13 @@
 !    if it does not fit, the call fails with an error and returns blanks. SCR_MAX_FILENAME
 !    characters are enough for any path and any name.
 !  - name in scr_start_output and in the calls for restarts, val in scr_config and
-!    scr_config_comm, and rank in scr_restart_file may be left out.
+!    scr_config_comm, rank in scr_restart_file, and all but i and name in scr_dataset may be left
+!    out.
 !  - comm is an integer handle; that of a type(MPI_Comm) of mpi_f08 is comm%MPI_VAL.
 !
 ! SCR_Configf has no counterpart: write into a character variable and pass that to scr_config.
 module scr
-    use, intrinsic :: iso_c_binding, only: c_int, c_char
+    use, intrinsic :: iso_c_binding, only: c_int, c_char, c_double, c_ptr, c_null_ptr
     implicit none
     private
 
@@ -47,6 +48,11 @@ module scr
     integer, parameter, public :: SCR_FLAG_CHECKPOINT = 1
     integer, parameter, public :: SCR_FLAG_OUTPUT = 2
 
+    ! Of a dataset, by scr_dataset only.
+    integer, parameter, public :: SCR_FLAG_IN_CACHE = 4
+    integer, parameter, public :: SCR_FLAG_IN_PREFIX = 8
+    integer, parameter, public :: SCR_FLAG_RESTARTABLE = 16
+
     public :: scr_init, scr_init_comm, scr_finalize, scr_config, scr_config_comm
     public :: scr_route_file
     public :: scr_need_checkpoint
@@ -54,6 +60,7 @@ module scr
     public :: scr_start_output, scr_complete_output
     public :: scr_have_restart, scr_start_restart, scr_complete_restart
     public :: scr_restart_ranks, scr_restart_files, scr_restart_file
+    public :: scr_datasets, scr_dataset
     public :: scr_should_exit
     public :: scr_current, scr_delete, scr_drop
     public :: scr_get_version, scr_last_error
@@ -111,6 +118,22 @@ module scr
         integer(c_int) function c_restart_files(n) bind(C, name='SCR_Restart_files')
             import :: c_int
             integer(c_int), intent(out) :: n
+        end function
+        integer(c_int) function c_datasets(n) bind(C, name='SCR_Datasets')
+            import :: c_int
+            integer(c_int), intent(out) :: n
+        end function
+        integer(c_int) function c_dataset(i, name, id, flags, bytes, when) bind(C, name='SCR_Dataset')
+            import :: c_int, c_double, c_ptr
+            integer(c_int), value :: i
+            type(c_ptr), value :: name
+            integer(c_int), intent(out) :: id, flags
+            real(c_double), intent(out) :: bytes, when
+        end function
+        integer(c_int) function c_dataset_name(i, name, n) bind(C, name='scrf_dataset_name')
+            import :: c_int, c_char
+            integer(c_int), value :: i, n
+            character(kind=c_char), intent(inout) :: name(*)
         end function
         integer(c_int) function c_should_exit(flag) bind(C, name='SCR_Should_exit')
             import :: c_int
@@ -398,6 +421,40 @@ contains
         writer = -1
         call give(ierr, c_restart_file(int(i, c_int), file, length(file), writer))
         if (present(rank)) rank = int(writer)
+    end subroutine
+
+    ! --- what there is ---
+
+    subroutine scr_datasets(n, ierr)
+        integer, intent(out) :: n
+        integer, intent(out), optional :: ierr
+        integer(c_int) :: datasets
+        call give(ierr, c_datasets(datasets))
+        n = int(datasets)
+    end subroutine
+
+    ! i counts from 0.
+    subroutine scr_dataset(i, name, id, flags, bytes, when, ierr)
+        integer, intent(in) :: i
+        character(len=*), intent(out) :: name
+        integer, intent(out), optional :: id
+        integer, intent(out), optional :: flags
+        double precision, intent(out), optional :: bytes
+        double precision, intent(out), optional :: when
+        integer, intent(out), optional :: ierr
+        integer(c_int) :: rc, number, properties
+        real(c_double) :: total, begun
+        number = 0
+        properties = 0
+        total = 0
+        begun = 0
+        rc = c_dataset_name(int(i, c_int), name, length(name))
+        if (rc == SCR_SUCCESS) rc = c_dataset(int(i, c_int), c_null_ptr, number, properties, total, begun)
+        if (present(id)) id = int(number)
+        if (present(flags)) flags = int(properties)
+        if (present(bytes)) bytes = total
+        if (present(when)) when = begun
+        call give(ierr, rc)
     end subroutine
 
     ! --- the rest ---

@@ -10,8 +10,9 @@
  * are scr_init_, scr_init__ (-fsecond-underscore) and SCR_INIT;
  *  - lengths of text follow the other arguments, by value. Some compilers pass them as
  *    size_t (gfortran 8 and later, ifort, flang), some as int (gfortran before 8,
- *    nvfortran). No call has so many arguments that one is not in a register, where the
- *    lower 32 bits are the length in either case: scrf_len reads no more than those.
+ *    nvfortran). In a register, and in the 8 bytes that 64-bit systems have for an
+ *    argument on the stack (scr_dataset has one there), the lower 32 bits are the
+ *    length in either case: scrf_len reads no more than those.
  *
  * Nothing here calls MPI, so the library works with all Fortran interfaces of an MPI.
  */
@@ -158,6 +159,13 @@ SCR_API int scrf_restart_file(int i, char *file, scrf_len n, int *rank)
     return give_if(rc, path, file, n);
 }
 
+SCR_API int scrf_dataset_name(int i, char *name, scrf_len n)
+{
+    char text[SCR_MAX_FILENAME] = "";
+    int rc = scr_bind_dataset_name(i, is_given(name, n) ? text : NULL, room_of(n));
+    return give_if(rc, text, name, n);
+}
+
 SCR_API int scrf_current(const char *name, scrf_len n)
 {
     char buffer[SCR_MAX_FILENAME + 1];
@@ -262,6 +270,13 @@ ENTRIES(scr_restart_files, SCR_RESTART_FILES, (int *n, int *ierr), SCR_Restart_f
 ENTRIES(scr_restart_file, SCR_RESTART_FILE,
         (const int *i, char *file, int *rank, int *ierr, scrf_len n),
         scrf_restart_file(i != NULL ? *i : -1, file, n, rank))
+ENTRIES(scr_datasets, SCR_DATASETS, (int *n, int *ierr), SCR_Datasets(n))
+ENTRIES(scr_dataset, SCR_DATASET,
+        (const int *i, char *name, int *id, int *flags, double *bytes, double *when,
+         int *ierr, scrf_len n),
+        scrf_dataset_name(i != NULL ? *i : -1, name, n) == SCR_SUCCESS
+            ? SCR_Dataset(*i, NULL, id, flags, bytes, when)
+            : SCR_Last_error(NULL))
 ENTRIES(scr_should_exit, SCR_SHOULD_EXIT, (int *flag, int *ierr), SCR_Should_exit(flag))
 ENTRIES(scr_current, SCR_CURRENT, (const char *name, int *ierr, scrf_len n),
         scrf_current(name, n))

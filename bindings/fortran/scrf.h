@@ -25,6 +25,14 @@
       parameter (SCR_FLAG_CHECKPOINT = 1)
       parameter (SCR_FLAG_OUTPUT = 2)
 
+!     of a dataset in SCR_DATASET only: where it is whole, and whether
+!     it may be offered for a restart
+      integer SCR_FLAG_IN_CACHE, SCR_FLAG_IN_PREFIX
+      integer SCR_FLAG_RESTARTABLE
+      parameter (SCR_FLAG_IN_CACHE = 4)
+      parameter (SCR_FLAG_IN_PREFIX = 8)
+      parameter (SCR_FLAG_RESTARTABLE = 16)
+
 !     start and end; IERROR is an INTEGER that is set, in all calls
 !     call SCR_INIT(IERROR)
 !     call SCR_INIT_COMM(COMM, IERROR)
@@ -65,6 +73,12 @@
 !       INTEGER N
 !     call SCR_RESTART_FILE(I, FILE, RANK, IERROR)
 !       INTEGER I, RANK, CHARACTER*(*) FILE
+
+!     what there is
+!     call SCR_DATASETS(N, IERROR)
+!       INTEGER N
+!     call SCR_DATASET(I, NAME, ID, FLAGS, BYTES, WHEN, IERROR)
+!       INTEGER I, ID, FLAGS, CHARACTER*(*) NAME, REAL*8 BYTES, WHEN
 
 !     the rest
 !     call SCR_SHOULD_EXIT(FLAG, IERROR)

@@ -29,6 +29,21 @@ static int write_dataset(char *name, int flags, int rank)
     return rc;
 }
 
+/* What a restart could take, for a user who chooses another one by name. */
+static void print_choices(int rank)
+{
+    char name[SCR_MAX_FILENAME];
+    double bytes;
+    int n, i, flags;
+
+    SCR_Datasets(&n);
+    for (i = 0; i < n && rank == 0; i++)
+        if (SCR_Dataset(i, name, NULL, &flags, &bytes, NULL) == SCR_SUCCESS &&
+            (flags & SCR_FLAG_RESTARTABLE) != 0)
+            printf("%s, %.0f bytes, %s\n", name, bytes,
+                   flags & SCR_FLAG_IN_CACHE ? "in cache" : "in the prefix directory");
+}
+
 int main(int argc, char **argv)
 {
     int rank, rc = SCR_SUCCESS;
@@ -44,6 +59,7 @@ int main(int argc, char **argv)
     rc |= write_dataset("state.1", SCR_FLAG_CHECKPOINT, rank);
     rc |= write_dataset("state.2", SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT, rank);
 
+    print_choices(rank);
     rc |= SCR_Delete("picture.1"); /* files and entry */
     rc |= SCR_Drop("state.2");     /* the entry; the files stay */
 

@@ -25,6 +25,7 @@ SCR_API int scr_bind_route_file(const char *name, char *file, size_t size);
 SCR_API int scr_bind_have_restart(int *flag, char *name, size_t size);
 SCR_API int scr_bind_start_restart(char *name, size_t size);
 SCR_API int scr_bind_restart_file(int i, char *file, size_t size, int *rank);
+SCR_API int scr_bind_dataset_name(int i, char *name, size_t size);
 SCR_API int scr_bind_get_version(char *version, size_t size);
 
 /* Before MPI opens a file together, for a program that does not come by MPI_File_open

@@ -17,6 +17,7 @@
 #include "api/places.h"
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/datasets.h"
 #include "core/flushctl.h"
 #include "core/foreign.h"
 #include "core/init.h"
@@ -30,7 +31,10 @@
 
 _Static_assert((int)SCR_MAX_NAME == SCR_MAX_FILENAME, "one limit");
 _Static_assert((int)SCR_IS_CKPT == SCR_FLAG_CHECKPOINT &&
-                   (int)SCR_IS_OUTPUT == SCR_FLAG_OUTPUT,
+                   (int)SCR_IS_OUTPUT == SCR_FLAG_OUTPUT &&
+                   (int)SCR_IS_CACHED == SCR_FLAG_IN_CACHE &&
+                   (int)SCR_IS_STORED == SCR_FLAG_IN_PREFIX &&
+                   (int)SCR_IS_OFFERED == SCR_FLAG_RESTARTABLE,
                "the same flags");
 _Static_assert((int)SCR_E_FAILURE == SCR_FAILURE, "one generic failure");
 
@@ -693,6 +697,54 @@ int scr_bind_restart_file(int i, char *file, size_t size, int *rank)
 int SCR_Restart_file(int i, char *file, int *rank)
 {
     return scr_bind_restart_file(i, file, SCR_MAX_FILENAME, rank);
+}
+
+int SCR_Datasets(int *n)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    if (n)
+        *n = 0;
+    struct scr_ctx *ctx = enter(SCR_CALL_DATASETS, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_datasets_all(ctx, n, &err);
+    return leave(rc, &err);
+}
+
+/* row is empty after an error. */
+static int dataset_of(int i, char *name, size_t size, struct scr_dataset_row *row)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter_with(SCR_CALL_DATASET, size, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_dataset_of(ctx, i, name, row, &err);
+    if (rc != SCR_OK)
+        *row = (struct scr_dataset_row){ 0 };
+    if (rc != SCR_OK && name != NULL)
+        name[0] = '\0';
+    return leave_local(rc, &err);
+}
+
+int SCR_Dataset(int i, char *name, int *id, int *flags, double *bytes, double *when)
+{
+    struct scr_dataset_row row = { 0 };
+    int rc = dataset_of(i, name, SCR_MAX_FILENAME, &row);
+    if (id != NULL)
+        *id = row.id;
+    if (flags != NULL)
+        *flags = row.flags;
+    if (bytes != NULL)
+        *bytes = row.bytes;
+    if (when != NULL)
+        *when = row.when;
+    return rc;
+}
+
+int scr_bind_dataset_name(int i, char *name, size_t size)
+{
+    struct scr_dataset_row row;
+    return dataset_of(i, name, size, &row);
 }
 
 int SCR_Should_exit(int *flag)

@@ -28,6 +28,8 @@ static const struct {
     [SCR_CALL_RESTART_RANKS] = { "SCR_Restart_ranks", BETWEEN | IN(RESTART) | IN(OFF) },
     [SCR_CALL_RESTART_FILES] = { "SCR_Restart_files", BETWEEN | IN(RESTART) },
     [SCR_CALL_RESTART_FILE] = { "SCR_Restart_file", BETWEEN | IN(RESTART) },
+    [SCR_CALL_DATASETS] = { "SCR_Datasets", BETWEEN | IN(RESTART) | IN(OFF) },
+    [SCR_CALL_DATASET] = { "SCR_Dataset", BETWEEN | IN(RESTART) },
     [SCR_CALL_EXIT] = { "SCR_Should_exit", RUNNING | OFF },
     [SCR_CALL_CURRENT] = { "SCR_Current", BETWEEN | IN(OFF) },
     [SCR_CALL_DELETE] = { "SCR_Delete", BETWEEN | IN(OFF) },
@@ -107,7 +109,7 @@ int scr_state_is_off(enum scr_state state)
 static int is_local(enum scr_call call)
 {
     return call == SCR_CALL_ROUTE || call == SCR_CALL_RESTART_RANKS ||
-           call == SCR_CALL_RESTART_FILE;
+           call == SCR_CALL_RESTART_FILE || call == SCR_CALL_DATASET;
 }
 
 enum scr_state scr_state_after(enum scr_state state, enum scr_call call)

@@ -116,6 +116,14 @@ void scr_restart_copies(const struct scr_ctx *ctx, const struct scr_index *index
     scr_restart_list_index(list, index);
 }
 
+struct scr_restart_ask scr_restart_ask_of(const struct scr_ctx *ctx)
+{
+    return (struct scr_restart_ask){ .fetch = ctx->prm.fetch,
+                                     .global = ctx->prm.global_restart,
+                                     .any_ranks = ctx->prm.restart_any_ranks,
+                                     .below = ctx->choice.below };
+}
+
 /* Rank 0 has the list, and says whose turn it is. */
 struct search {
     struct scr_index index;
@@ -130,10 +138,7 @@ struct search {
 static int order_copies(const struct scr_ctx *ctx, struct search *s,
                         struct scr_err *err)
 {
-    const struct scr_restart_ask q = { .fetch = ctx->prm.fetch,
-                                       .global = ctx->prm.global_restart,
-                                       .any_ranks = ctx->prm.restart_any_ranks,
-                                       .below = ctx->choice.below };
+    const struct scr_restart_ask q = scr_restart_ask_of(ctx);
     int rc = ctx->prm.fetch
                  ? scr_prefix_index_read(&ctx->env, &ctx->prefix, &s->index, err)
                  : SCR_OK;

@@ -26,6 +26,8 @@ struct scr_choice {
  * borrows from both. On rank 0. */
 void scr_restart_copies(const struct scr_ctx *ctx, const struct scr_index *index,
                         struct scr_restart_list *list);
+/* What a search asks for now. */
+struct scr_restart_ask scr_restart_ask_of(const struct scr_ctx *ctx);
 /* Loads the first checkpoint that can be read in the order of fmt/restart_order.h, of
  * those with an id below ctx->choice.below. Finding none is success. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err);

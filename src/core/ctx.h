@@ -15,6 +15,7 @@
 #include "cfg/desc.h"
 #include "core/call_table.h"
 #include "core/choose.h"
+#include "core/datasets.h"
 #include "core/held.h"
 #include "core/loaded.h"
 #include "core/output.h"
@@ -41,8 +42,14 @@
 /* SCR_MAX_FILENAME of scr.h: bytes of a name or path, NUL included (api/ asserts they
  * agree). */
 enum { SCR_MAX_NAME = 1024 };
-/* SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT of scr.h. */
-enum { SCR_IS_CKPT = 1, SCR_IS_OUTPUT = 2 };
+/* SCR_FLAG_… of scr.h: CHECKPOINT, OUTPUT, IN_CACHE, IN_PREFIX, RESTARTABLE. */
+enum {
+    SCR_IS_CKPT = 1,
+    SCR_IS_OUTPUT = 2,
+    SCR_IS_CACHED = 4,
+    SCR_IS_STORED = 8,
+    SCR_IS_OFFERED = 16
+};
 
 /* Cache, output, restart, choice and flusher are structs, each in the header of the
  * files that change it; the other members are those of the job. */
@@ -93,6 +100,7 @@ struct scr_ctx {
     int unplaced;   /* dataset of this run whose files lack their names; 0: none */
     struct scr_restart restart;
     struct scr_choice choice;
+    struct scr_datasets datasets;
     struct scr_flusher flusher;
     struct scr_recall recall; /* of lists on the prefix, for deletions (retain.c) */
     int halt;                 /* a halt condition was found due */

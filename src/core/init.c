@@ -66,6 +66,7 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     scr_descs_fini(&ctx->descs);
     scr_recall_fini(&ctx->recall);
     scr_tally_fini(&ctx->tally);
+    scr_str_free(&ctx->datasets.bytes);
     scr_prefix_fini(&ctx->prefix);
     scr_filemap_delete(ctx->cache.map);
     free(ctx->cache.held);

@@ -86,6 +86,12 @@ int scr_copy_is_offered(const struct scr_restart_copy *c)
     return is_own(c) || is_stored(c);
 }
 
+int scr_copy_is_tried(const struct scr_restart_ask *q, const struct scr_restart_copy *c)
+{
+    return (c->cached || q->fetch) && is_below(c, q->below) &&
+           (scr_copy_is_offered(c) || (is_foreign(c) && q->any_ranks));
+}
+
 /* Of a search with something newer in cache the prefix directory is asked, too. */
 static int is_missed(const struct scr_restart_copy *c)
 {

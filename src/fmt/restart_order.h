@@ -104,6 +104,9 @@ struct scr_restart_ask {
     const char *wanted;           /* SCR_CURRENT where it applies, else NULL */
     int lost; /* oldest lost output that a restart goes back before, 0: none */
 };
+/* 1 if searches for that try it once those before it are passed over. */
+int scr_copy_is_tried(const struct scr_restart_ask *q,
+                      const struct scr_restart_copy *c);
 /* Fills turn, passed and than of all. Returns what is taken; NULL: nothing, or, where
  * one that is tried has SCR_LOOK_NONE, that is not known. */
 const struct scr_restart_copy *scr_restart_order(const struct scr_restart_ask *q,

@@ -81,7 +81,7 @@ few=$(run parts 2 regroup)
 has "a checkpoint of 3 processes, read by 2" "$few"
 has "found 6" "$few"
 
-run datasets 2 datasets
+has "state.2, 14 bytes, in cache" "$(run datasets 2 datasets)"
 [ ! -e "$work/datasets/picture.1" ] || fail "SCR_Delete left files"
 [ -s "$work/datasets/state.2/0.txt" ] || fail "SCR_Drop took files"
 "$scr" halt --prefix "$work/datasets" --remove

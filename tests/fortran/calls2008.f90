@@ -254,6 +254,27 @@ contains
         call checkpoint('second', SCR_FLAG_CHECKPOINT)
     end subroutine
 
+    ! --- what there is ---
+
+    subroutine test_datasets()
+        integer :: n, id, flags
+        double precision :: bytes, when
+        character(len=SCR_MAX_FILENAME) :: name
+        call scr_dataset(0, name, ierr=rc)
+        call fails('dataset before datasets', rc, e_state, ranks)
+        call scr_datasets(n, rc)
+        call check('datasets', rc == SCR_SUCCESS .and. n >= 2)
+        call scr_dataset(0, name, id, flags, bytes, when, rc)
+        call check('second is the first', rc == SCR_SUCCESS .and. name == 'second' .and. id > 0)
+        call check('its flags', iand(flags, SCR_FLAG_CHECKPOINT + SCR_FLAG_RESTARTABLE) == 17)
+        call check('its bytes and time', bytes > 0 .and. when > 1.6d9)
+        call scr_dataset(0, name(1:5), ierr=rc)
+        call fails('name of a dataset a character too long', rc, e_name, ranks)
+        call scr_dataset(n, name, flags=flags, ierr=rc)
+        call fails('a dataset too many', rc, e_range, ranks)
+        call check('nothing of it', name == '' .and. flags == 0)
+    end subroutine
+
     ! --- restart ---
 
     subroutine test_restart()
@@ -270,6 +291,7 @@ contains
         call check('name that just fits', rc == SCR_SUCCESS .and. name(1:6) == 'second')
         call scr_have_restart(have, name, rc)
         call check('second is offered', rc == SCR_SUCCESS .and. have .and. name == 'second')
+        call test_datasets()
         call scr_start_restart()
         call scr_start_restart(name, rc)
         call fails('start twice', rc, e_state, 1)

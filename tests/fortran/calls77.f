@@ -245,6 +245,7 @@
       character*(SCR_MAX_FILENAME) path
       character*9 name
       character*2000 huge
+      double precision bytes, when
       integer bad, lines, rank
       common /counts/ bad, lines, rank
 
@@ -273,6 +274,15 @@
       call SCR_START_RESTART(name(1:6), ierr)
       call expect('start restart', ierr, SCR_SUCCESS)
       if (name(1:6) .ne. 'second') call wrong('name that just fits')
+      call SCR_DATASETS(n, ierr)
+      call expect('datasets', ierr, SCR_SUCCESS)
+      call SCR_DATASET(0, path, i, n, bytes, when, ierr)
+      call expect('dataset', ierr, SCR_SUCCESS)
+      if (path .ne. name) call wrong('name of a dataset')
+      if (bytes .le. 0 .or. when .lt. 1.6d9) call wrong('bytes, when')
+      if (mod(n, 2) .ne. SCR_FLAG_CHECKPOINT) call wrong('its flags')
+      call SCR_DATASET(-1, path, i, n, bytes, when, ierr)
+      call fails('dataset -1', ierr, 22, 4)
       call SCR_RESTART_RANKS(n, ierr)
       call expect('restart ranks', ierr, SCR_SUCCESS)
       call expect('ranks', n, 4)

@@ -21,8 +21,9 @@ import defs
 
 PAGE = "doc/guide/scr3-names.md"
 MARKS = "<!-- made by tests/lint/names.py -->\n", "<!-- end -->\n"
-NEW_CALLS = {"SCR_Init_comm", "SCR_Config_comm", "SCR_Restart_ranks", "SCR_Restart_files", "SCR_Restart_file", "SCR_Last_error"}
-NEW_CONSTANTS = {"SCR_FAILURE"} # of 3.0, but not of 3.1
+NEW_CALLS = {"SCR_Init_comm", "SCR_Config_comm", "SCR_Datasets", "SCR_Dataset", "SCR_Restart_ranks", "SCR_Restart_files", "SCR_Restart_file", "SCR_Last_error"}
+NEW_CONSTANTS = {"SCR_FAILURE", # of 3.0, but not of 3.1
+                 "SCR_FLAG_IN_CACHE", "SCR_FLAG_IN_PREFIX", "SCR_FLAG_RESTARTABLE"}
 NEW_PARAMETERS = "4.0" # the version that parameters without a predecessor are since
 NEW_CHILDREN = {("CKPT", "COUNT")}
 NOT_FORTRAN = {"SCR_Configf"} # a printf format

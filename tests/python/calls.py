@@ -237,6 +237,11 @@ def exceptions() -> None:
 def restarted() -> None:
     """The newest is refused by an exception on one process, the next older one is read."""
     check(scr.have_restart() == "two", "the newest")
+    known = [scr.dataset(i) for i in range(scr.datasets())]
+    check(next(d.name for d in known if d.flags & scr.FLAG_RESTARTABLE) == "two", f"{known}")
+    check(all(d.id > 0 and d.bytes > 0 and d.when > 1.6e9 for d in known), f"{known}")
+    with fails(scr.E_RANGE, "SCR_Dataset"):
+        scr.dataset(len(known))
     try:
         with scr.restart() as r:
             check(r.name == "two", "name")

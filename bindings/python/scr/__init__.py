@@ -49,9 +49,9 @@ Programs that want to leave in their own way set SCR_HALT_ENABLED=0 and ask shou
 """
 import os
 import sys
-from ctypes import byref, c_int, create_string_buffer
+from ctypes import byref, c_double, c_int, create_string_buffer
 from types import TracebackType
-from typing import Any, List, Optional, Tuple, Type, TypeVar, Union
+from typing import Any, List, NamedTuple, Optional, Tuple, Type, TypeVar, Union
 
 from ._constants import *  # noqa: F403  # every E_*, FLAG_*
 from ._constants import E_STATE, FLAG_CHECKPOINT, MAX_FILENAME, VERSION
@@ -268,6 +268,32 @@ def restart_file(i: int) -> Tuple[str, int]:
     name, rank = create_string_buffer(MAX_FILENAME), c_int()
     _scr.call("SCR_Restart_file", _int(i), name, byref(rank))
     return os.fsdecode(name.value), rank.value
+
+
+# --- what there is ---
+
+
+class Dataset(NamedTuple):
+    """A dataset in cache or in the prefix directory, as dataset(i) returns it."""
+
+    name: str
+    id: int
+    flags: int  # FLAG_CHECKPOINT, FLAG_OUTPUT, FLAG_IN_CACHE, FLAG_IN_PREFIX, FLAG_RESTARTABLE
+    bytes: float  # of all processes, 0: not known
+    when: float  # it was begun, as time.time() has it, 0: not known
+
+
+def datasets() -> int:
+    """How many datasets there are in cache and in the prefix directory: SCR_Datasets(3)."""
+    return _flag("SCR_Datasets")
+
+
+def dataset(i: int) -> Dataset:
+    """Local, after datasets(). The i-th of them, counted from 0, newest first: SCR_Dataset(3)."""
+    name = create_string_buffer(MAX_FILENAME)
+    id, flags, size, when = c_int(), c_int(), c_double(), c_double()
+    _scr.call("SCR_Dataset", _int(i), name, byref(id), byref(flags), byref(size), byref(when))
+    return Dataset(os.fsdecode(name.value), id.value, flags.value, size.value, when.value)
 
 
 # --- the rest ---

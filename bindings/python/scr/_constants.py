@@ -9,6 +9,9 @@ MAX_FILENAME = 1024
 FLAG_NONE = 0  # for initialising variables; in SCR_Start_output as SCR_FLAG_OUTPUT
 FLAG_CHECKPOINT = 1  # the program can restart from it
 FLAG_OUTPUT = 2  # it must reach the prefix directory
+FLAG_IN_CACHE = 4  # it is whole in cache, or can be rebuilt there
+FLAG_IN_PREFIX = 8  # it is complete in the prefix directory
+FLAG_RESTARTABLE = 16  # SCR_Have_restart may offer it
 
 E_FAILURE = 1  # operation failed
 E_NOMEM = 2  # out of memory

@@ -2,7 +2,7 @@
 """libscr: where it is, what its calls look like, and whether its MPI is the program's."""
 import os
 import sys
-from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_void_p, create_string_buffer, string_at
+from ctypes import CDLL, POINTER, byref, c_char_p, c_double, c_int, c_void_p, create_string_buffer, string_at
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
@@ -32,6 +32,15 @@ ARGUMENTS: Dict[str, Sequence[Any]] = {
     "SCR_Restart_ranks": (POINTER(c_int),),
     "SCR_Restart_files": (POINTER(c_int),),
     "SCR_Restart_file": (c_int, c_char_p, POINTER(c_int)),
+    "SCR_Datasets": (POINTER(c_int),),
+    "SCR_Dataset": (
+        c_int,
+        c_char_p,
+        POINTER(c_int),
+        POINTER(c_int),
+        POINTER(c_double),
+        POINTER(c_double),
+    ),
     "SCR_Should_exit": (POINTER(c_int),),
     "SCR_Current": (c_char_p,),
     "SCR_Delete": (c_char_p,),
