@@ -87,6 +87,20 @@ has "state.2, 14 bytes, in cache" "$(run datasets 2 datasets)"
 "$scr" halt --prefix "$work/datasets" --remove
 run datasets 2 datasets state.2
 
+if [ -e "$programs/guide_guards" ]; then
+    whole=$(run guards 2 guards 20)
+    has "sum 210" "$whole"
+    has "step.20 is there" "$whole"
+    # a process that cannot write: the checkpoint is dropped on all, which continue
+    part=$(run broken 2 guards 15 15 2>&1)
+    has "no step.15: this process cannot write" "$part"
+    [ "$(grep -c "no step.15:" <<<"$part")" = 2 ] || fail "guards: $part"
+    "$scr" halt --prefix "$work/broken" --remove
+    again=$(run broken 2 guards 20)
+    has "starting at step 10" "$again"
+    has "sum 210" "$again"
+fi
+
 run ensemble 4 ensemble >"$work/out"
 [ "$(grep -c "member [01]: step 0" "$work/out")" = 4 ] || fail "ensemble: $(cat "$work/out")"
 for member in 0 1; do "$scr" halt --prefix "$work/ensemble/member.$member" --remove; done

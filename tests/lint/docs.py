@@ -134,7 +134,7 @@ def pieces(kind: str, text: str) -> Iterator[list[str]]:
 
 
 # Blocks of code and the programs they are part of, and blocks that tests/docs runs or compares.
-PROGRAMS = {"c": ("c",), "diff": ("c",), "fortran": ("f90", "f"), "python": ("py",)}
+PROGRAMS = {"c": ("c",), "diff": ("c",), "fortran": ("f90", "f"), "python": ("py",), "cpp": ("cpp",)}
 RUN = {"{.sh .run}", "{.text .output}", "{.ini .conf}"}
 # Not run: what builds and installs SCR, which has happened when tests run.
 TYPED = {"doc/guide/quick-start.md": "sh"}

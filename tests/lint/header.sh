@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # header.sh SOURCE_DIR: scr.h compiles without a warning as every C and C++ since 1989 and 1998, and
-# its calls have the linkage of C.
+# its calls have the linkage of C; scr.hpp as C++17 and later.
 set -uo pipefail
 root=$1 bad=0 n=0
 
@@ -16,6 +16,13 @@ int use(void);
 int use(void) { char name[SCR_MAX_FILENAME]; int have; return SCR_Have_restart(&have, name); }
 END
 cp "$work/use.c" "$work/use.cpp"
+
+cat >"$work/use17.cpp" <<'END'
+#include "scr.hpp"
+#include "scr.hpp"
+bool use();
+bool use() { scr::session session; scr::restart from; scr::output to("x"); return scr::have_restart() && from.files().empty(); }
+END
 
 # compiles COMPILER FILE STANDARD...
 compiles() {
@@ -41,6 +48,7 @@ for compiler in gcc clang; do
 done
 for compiler in g++ clang++; do
     compiles $compiler use.cpp c++98 c++11 c++14 c++17 c++20
+    compiles $compiler use17.cpp c++17 c++20
 done
 echo "header: $n standards, $bad wrong"
 [ $bad = 0 ] && [ $n -gt 0 ]

@@ -215,7 +215,7 @@ def banned(root):
 
 def spdx(root):
     tops = SOURCES + ["include", "tests", "examples", "scripts", "cmake", "bench", "bindings", "packaging"]
-    for path in walk(root, tops, (".c", ".h", ".def", ".py", ".sh", ".cmake", ".f", ".f90", ".cpp",
+    for path in walk(root, tops, (".c", ".h", ".def", ".py", ".sh", ".cmake", ".f", ".f90", ".cpp", ".hpp",
                                   "CMakeLists.txt")):
         if "SPDX-License-Identifier: BSD-3-Clause" not in read(root, path)[:200]:
             yield path, 1, "no line 'SPDX-License-Identifier: BSD-3-Clause' at the top"
@@ -223,7 +223,7 @@ def spdx(root):
 
 def words(root):
     own = os.path.join("tests", "lint") # names what it looks for
-    suffixes = (".c", ".h", ".def", ".py", ".sh", ".cmake", ".md", ".txt", ".json", ".in", ".yml", ".f", ".f90", ".cpp",
+    suffixes = (".c", ".h", ".def", ".py", ".sh", ".cmake", ".md", ".txt", ".json", ".in", ".yml", ".f", ".f90", ".cpp", ".hpp",
                 "Makefile", "LICENSE", "run", ".conf")
     for path in walk(root, ["."], suffixes):
         if os.path.dirname(path) == own:

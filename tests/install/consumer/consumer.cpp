@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same from C++, with a checkpoint whose name is a std::string.
+// The same from C++, with a checkpoint whose name is a std::string, and with scr.hpp.
 #include <fstream>
 #include <iostream>
 #include <string>
 
 #include <mpi.h>
 #include <scr.h>
+#if __cplusplus >= 201703L
+#include <scr.hpp>
+
+static bool lists(const std::string &name)
+{
+    const auto all = scr::datasets();
+    return all.size() == 1 && all[0].name == name && all[0].is_restartable();
+}
+#else
+static bool lists(const std::string &)
+{
+    return true;
+}
+#endif
 
 static bool checkpoint(const std::string &name, int rank)
 {
@@ -29,7 +43,7 @@ int main(int argc, char **argv)
     int rank = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    bool good = SCR_Init() == SCR_SUCCESS && checkpoint("one", rank);
+    bool good = SCR_Init() == SCR_SUCCESS && checkpoint("one", rank) && lists("one");
     good = SCR_Finalize() == SCR_SUCCESS && good;
     MPI_Finalize();
     return good ? 0 : 1;
