@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SCR for C++17: the calls of scr.h with exceptions, strings and paths, and an object for
-// each phase. Header only, over libscr.
+// SCR for C++17: the calls of scr.h with exceptions, strings and paths, and an object
+// for each phase. Header only, over libscr.
 //
 //     scr::session session;                                // after MPI_Init
 //     while (auto name = scr::have_restart()) {            // the newest first
@@ -9,7 +9,7 @@
 //             load(from.route(*name + "/rank_3"));
 //             from.complete();
 //             break;
-//         } catch (const std::exception &) {               // on any process: the next one
+//         } catch (const std::exception &) {     // on any process: the next one
 //         }
 //     }
 //     for (…) {
@@ -22,9 +22,9 @@
 //     }
 //     session.finalize();                                  // before MPI_Finalize
 //
-// A call of scr.h that returns an error throws scr::error here. Of a collective call all
-// processes throw the same error, so all leave the same way; route and the other local
-// calls throw on one process. scr.h says which calls are collective, when each is
+// A call of scr.h that returns an error throws scr::error here. Of a collective call
+// all processes throw the same error, so all leave the same way; route and the other
+// local calls throw on one process. scr.h says which calls are collective, when each is
 // allowed, and what happens where SCR does not run.
 //
 // Destructors do not throw. They make a collective call in one case only, which is the
@@ -103,7 +103,7 @@ inline std::optional<std::string> take(const char *value)
 
 // --- settings, before the session ---
 
-// SCR_Config: "NAME=value" sets, "NAME=" unsets, "NAME" returns the value, if it is set.
+// SCR_Config: "NAME=value" sets, "NAME=" unsets, "NAME" returns the value, if set.
 inline std::optional<std::string> config(const std::string &text)
 {
     return detail::take(SCR_Config(text.c_str()));

@@ -229,7 +229,7 @@ def words(root):
         if os.path.dirname(path) == own:
             continue
         for number, line in enumerate(read(root, path).split("\n"), 1):
-            if path.endswith((".c", ".h")) and len(line) > COLUMNS:  # comments: the formatter leaves them alone
+            if path.endswith((".c", ".h", ".hpp")) and len(line) > COLUMNS:  # comments: the formatter leaves them alone
                 yield path, number, f"{len(line)} columns, at most {COLUMNS}"
             for pattern, what, fine in WORDS:
                 match = re.search(pattern, line)
