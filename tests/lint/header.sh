@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # header.sh SOURCE_DIR: scr.h compiles without a warning as every C and C++ since 1989 and 1998, and
-# its calls have the linkage of C; scr.hpp as C++17 and later.
+# its calls have the linkage of C; scr.hpp as C++17 and later, and it has every call.
 set -uo pipefail
 root=$1 bad=0 n=0
 
@@ -49,6 +49,15 @@ done
 for compiler in g++ clang++; do
     compiles $compiler use.cpp c++98 c++11 c++14 c++17 c++20
     compiles $compiler use17.cpp c++17 c++20
+done
+# Without one in C++: a printf format, older names, and what strings and constants say.
+without=" SCR_Configf SCR_Start_checkpoint SCR_Complete_checkpoint SCR_Get_version "
+for call in $(sed -n 's/^SCR_API [^(;]*\(SCR_[A-Za-z_]*\)(.*/\1/p' "$root/include/scr.h"); do
+    case $without in *" $call "*) continue ;; esac
+    grep -q "\b$call(" "$root/include/scr.hpp" || {
+        bad=$((bad + 1))
+        echo "FAIL: scr.hpp does not call $call"
+    }
 done
 echo "header: $n standards, $bad wrong"
 [ $bad = 0 ] && [ $n -gt 0 ]
