@@ -275,6 +275,8 @@ static int is_known(MPI_Comm comm, int *is_inter)
 static int check_comm(const char *call, MPI_Comm comm, struct scr_err *err)
 {
     int is_inter = 0;
+    if (comm == MPI_COMM_WORLD)
+        return SCR_OK;
     if (comm == MPI_COMM_NULL)
         return scr_fail(err, SCR_E_ARG, 0,
                         "%s: the communicator is MPI_COMM_NULL: processes outside of "
