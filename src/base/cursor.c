@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- writing --- */
@@ -78,6 +79,27 @@ void scr_cursor_init(struct scr_cursor *c, const void *buf, size_t n)
     *c = (struct scr_cursor){ .p = buf, .start = buf, .left = n };
 }
 
+void scr_cursor_init_feed(struct scr_cursor *c, struct scr_feed *f)
+{
+    f->room = (size_t)2 * SCR_PIECE;
+    f->buf = malloc(f->room);
+    scr_cursor_init(c, f->buf, 0);
+    c->feed = f;
+    if (f->buf == NULL)
+        scr_cursor_no_memory(c);
+}
+
+void scr_feed_fini(struct scr_feed *f)
+{
+    free(f->buf);
+    f->buf = NULL;
+}
+
+uint64_t scr_cursor_at(const struct scr_cursor *c)
+{
+    return (c->feed != NULL ? c->feed->passed : 0) + (uint64_t)(c->p - c->start);
+}
+
 void scr_cursor_refuse(struct scr_cursor *c, const char *why)
 {
     if (c->wrong == NULL)
@@ -90,16 +112,62 @@ void scr_cursor_no_memory(struct scr_cursor *c)
     scr_cursor_refuse(c, "out of memory");
 }
 
+/* The window begins at its first byte that is still needed, with room for a piece. */
+static int make_room(struct scr_cursor *c)
+{
+    struct scr_feed *f = c->feed;
+    size_t at = (size_t)(c->p - f->buf), kept = c->keep ? (size_t)(c->p - c->keep) : 0;
+    size_t have = kept + c->left;
+    memmove(f->buf, c->p - kept, have);
+    f->passed += at - kept;
+    if (f->room - have < SCR_PIECE) {
+        unsigned char *more = scr_reallocarray(f->buf, f->room, 2);
+        if (more == NULL)
+            return 0;
+        f->buf = more;
+        f->room *= 2;
+    }
+    c->start = f->buf;
+    c->p = f->buf + kept;
+    c->keep = c->keep != NULL ? f->buf : NULL;
+    return 1;
+}
+
+/* Bytes more into the window; 0: there are none. */
+static int refill(struct scr_cursor *c)
+{
+    struct scr_feed *f = c->feed;
+    if (f == NULL || f->rest == 0 || c->wrong != NULL)
+        return 0;
+    if (!make_room(c)) {
+        scr_cursor_no_memory(c);
+        return 0;
+    }
+    size_t used = (size_t)(c->p - f->buf) + c->left, n = f->room - used;
+    n = f->rest < n ? (size_t)f->rest : n;
+    f->rc = f->more(f, f->buf + used, &n);
+    if (f->rc != SCR_OK) {
+        scr_cursor_refuse(c, "bytes cannot be read");
+        return 0;
+    }
+    f->rest -= n;
+    c->left += n;
+    return 1;
+}
+
 size_t scr_cursor_enter(struct scr_cursor *c)
 {
     enum { SMALLEST = 5 }; /* bytes of the smallest element: empty key, empty hash */
+    while (c->left < 4 && refill(c))
+        ;
     if (c->wrong == NULL && c->left < 4)
         scr_cursor_refuse(c, "count cut short");
     if (c->wrong != NULL)
         return 0;
     size_t n =
         (size_t)c->p[0] << 24 | (size_t)c->p[1] << 16 | (size_t)c->p[2] << 8 | c->p[3];
-    if (n > (c->left - 4) / SMALLEST) {
+    uint64_t left = c->left + (c->feed != NULL ? c->feed->rest : 0);
+    if (n > (left - 4) / SMALLEST) {
         scr_cursor_refuse(c, "more elements than bytes");
         return 0;
     }
@@ -110,11 +178,16 @@ size_t scr_cursor_enter(struct scr_cursor *c)
 
 const char *scr_cursor_key(struct scr_cursor *c)
 {
-    const unsigned char *end = c->wrong == NULL ? memchr(c->p, 0, c->left) : NULL;
-    if (end == NULL) {
-        scr_cursor_refuse(c, "key without end");
-        return "";
+    const unsigned char *end = NULL;
+    size_t seen = 0;
+    while (c->wrong == NULL &&
+           (c->left == seen || !(end = memchr(c->p + seen, 0, c->left - seen)))) {
+        seen = c->left;
+        if (!refill(c))
+            scr_cursor_refuse(c, "key without end");
     }
+    if (c->wrong != NULL)
+        return "";
     const char *key = (const char *)c->p;
     c->left -= (size_t)(end + 1 - c->p);
     c->p = end + 1;
@@ -142,36 +215,50 @@ const char *scr_cursor_val(struct scr_cursor *c)
     const char *val = NULL;
     size_t n = scr_cursor_enter(c);
     for (size_t i = 0; i < n && c->wrong == NULL; i++) {
-        const char *key = scr_cursor_key(c);
-        val = n == 1 ? key : NULL;
-        scr_cursor_skip(c);
+        c->keep = (const unsigned char *)scr_cursor_key(c);
+        if (c->wrong == NULL)
+            scr_cursor_skip(c);
+        val = n == 1 ? (const char *)c->keep : NULL;
+        c->keep = NULL;
     }
     return c->wrong == NULL ? val : NULL;
 }
 
+/* The bytes that skipping takes are those of h. */
 void scr_cursor_hash(struct scr_cursor *c, scr_hash *h)
 {
     size_t used = 0;
     struct scr_err why = SCR_ERR_INIT;
+    struct scr_cursor all = *c;
+    if (c->feed != NULL && c->wrong == NULL) {
+        c->keep = c->p;
+        scr_cursor_skip(c);
+        all = (struct scr_cursor){ .p = c->keep, .left = (size_t)(c->p - c->keep) };
+        c->keep = NULL;
+    }
     if (c->wrong != NULL)
         return;
-    int rc = scr_hash_unpack(c->p, c->left, h, &used, &why);
+    int rc = scr_hash_unpack(all.p, all.left, h, &used, &why);
     if (rc == SCR_E_NOMEM)
         scr_cursor_no_memory(c);
     else if (rc != SCR_OK)
         scr_cursor_refuse(c, "bad hash");
-    c->p += used;
-    c->left -= used;
+    if (c->feed == NULL) {
+        c->p += used;
+        c->left -= used;
+    }
 }
 
 int scr_cursor_end(struct scr_cursor *c, int all, struct scr_err *err)
 {
-    if (all && c->left > 0)
+    if (all && (c->left > 0 || (c->feed != NULL && c->feed->rest > 0)))
         scr_cursor_refuse(c, "bytes left over");
     if (c->no_memory)
         return scr_no_memory(err);
+    if (c->feed != NULL && c->feed->rc != SCR_OK)
+        return c->feed->rc;
     if (c->wrong == NULL)
         return SCR_OK;
     return scr_fail(err, SCR_E_CORRUPT, 0, "packed hash: %s at byte %zu", c->wrong,
-                    (size_t)(c->p - c->start));
+                    (size_t)scr_cursor_at(c));
 }

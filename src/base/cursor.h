@@ -20,7 +20,11 @@
  *     rc = scr_cursor_end(&c, err);
  *
  * Each call after enter takes what follows the key. After the first wrong byte the
- * cursor is bad: counts are 0, keys "", values NULL, and scr_cursor_end says where. */
+ * cursor is bad: counts are 0, keys "", values NULL, and scr_cursor_end says where.
+ *
+ * A cursor on a feed has a window of the bytes in memory, which moves on as they are
+ * taken: a list of files is read from its file, or from another rank, and never in
+ * memory as a whole. Keys and values are valid until the next call. */
 #ifndef SCR_BASE_CURSOR_H
 #define SCR_BASE_CURSOR_H
 
@@ -39,19 +43,37 @@ void scr_pack_crc(struct scr_str *s, const char *key, uint32_t crc);
 /* key with a whole hash; NULL is an empty one. */
 void scr_pack_hash(struct scr_str *s, const char *key, const scr_hash *h);
 
+struct scr_feed {
+    /* Puts bytes that follow at p, 1 to *n of them, and says in *n how many. The room
+     * is SCR_PIECE bytes at least. What fails is kept in rc, and said by the feed. */
+    int (*more)(struct scr_feed *f, void *p, size_t *n);
+    uint64_t rest;      /* bytes that have not come yet */
+    unsigned char *buf; /* the window */
+    size_t room;
+    uint64_t passed; /* bytes before it */
+    int rc;
+};
+
 struct scr_cursor {
     const unsigned char *p, *start;
-    size_t left;
+    size_t left;       /* in memory */
     const char *wrong; /* what; NULL: nothing so far */
     int no_memory;
+    struct scr_feed *feed;     /* NULL: all bytes are in memory */
+    const unsigned char *keep; /* where the window has to begin; NULL: at p */
 };
 
 void scr_cursor_init(struct scr_cursor *c, const void *buf, size_t n);
+/* On a feed, whose more and rest are set. Fini frees the window. */
+void scr_cursor_init_feed(struct scr_cursor *c, struct scr_feed *f);
+void scr_feed_fini(struct scr_feed *f);
+/* The number of bytes before the next one. */
+uint64_t scr_cursor_at(const struct scr_cursor *c);
 /* The number of elements of the hash that begins here. */
 size_t scr_cursor_enter(struct scr_cursor *c);
 const char *scr_cursor_key(struct scr_cursor *c);
 /* The key of a hash of one element, and takes the hash whole; NULL if it has another
- * number of elements. It is borrowed from the bytes. */
+ * number of elements. It is borrowed from the bytes: until the next call. */
 const char *scr_cursor_val(struct scr_cursor *c);
 /* Takes the hash that begins here, and skips it. */
 void scr_cursor_skip(struct scr_cursor *c);

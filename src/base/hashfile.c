@@ -3,6 +3,7 @@
  */
 #include "base/hashfile.h"
 
+#include "base/attr.h"
 #include "base/cursor.h"
 #include "base/lock.h"
 #include "base/str.h"
@@ -20,7 +21,7 @@ enum {
     AT_VERSION = 6,
     AT_SIZE = 8,
     AT_FLAGS = 16,
-    HEADER = 20,
+    HEADER = SCR_FRAME_HEADER,
     CRC_BYTES = 4,
     FLAG_CRC = 1,
     FILE_MODE = 0644 /* the umask of the process applies */
@@ -155,17 +156,17 @@ static int check_version(const unsigned char *p, uint64_t flags, struct scr_err 
                     (unsigned)flags);
 }
 
-/* Checks the CRC if there is one; *body gets the number of bytes of the packed hash.
- * Before the CRC is known to match, another version may be but a flipped bit. */
-static int check_body(const unsigned char *p, size_t size, size_t *body,
-                      struct scr_err *err)
+/* Checks the CRC if there is one, where its bytes and crc, that of all before it, are
+ * known; *body gets the number of bytes of the packed hash. Before the CRC is known to
+ * match, another version may be but a flipped bit. */
+static int check_body(const unsigned char *p, size_t size, const unsigned char *end,
+                      uint32_t crc, size_t *body, struct scr_err *err)
 {
     uint64_t flags = get_be(p + AT_FLAGS, 4);
     size_t trailer = flags & FLAG_CRC ? CRC_BYTES : 0;
     if (size < HEADER + trailer)
         return corrupt(err, "no room for the checksum");
-    if (trailer != 0 &&
-        get_be(p + size - CRC_BYTES, CRC_BYTES) != crc32_of(0, p, size - CRC_BYTES))
+    if (trailer != 0 && get_be(end, CRC_BYTES) != crc)
         return corrupt(err, "checksum does not match");
     *body = size - HEADER - trailer;
     return check_version(p, flags, err);
@@ -183,7 +184,59 @@ int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
     rc = check_header(p, n, whole, &size, err);
     f->size = (size_t)size;
     f->packed = p + HEADER;
-    return rc == SCR_OK ? check_body(p, f->size, &f->n, err) : rc;
+    if (rc != SCR_OK)
+        return rc;
+    size_t end = f->size < CRC_BYTES ? 0 : f->size - CRC_BYTES;
+    return check_body(p, f->size, p + end, crc32_of(0, p, end), &f->n, err);
+}
+
+/* The CRC of the first n bytes. */
+static int sum_up(const struct scr_fd *from, uint64_t n, uint32_t *crc,
+                  struct scr_err *err)
+{
+    unsigned char *buf = malloc(SCR_PIECE);
+    int rc = buf != NULL ? SCR_OK : scr_no_memory(err);
+    for (uint64_t at = 0; at < n && rc == SCR_OK; at += SCR_PIECE) {
+        size_t piece = n - at < SCR_PIECE ? (size_t)(n - at) : SCR_PIECE;
+        rc = scr_pread_all(from, buf, piece, (off_t)at, err);
+        if (rc == SCR_OK)
+            *crc = crc32_of(*crc, buf, piece);
+    }
+    free(buf);
+    return rc;
+}
+
+int scr_frame_check(const struct scr_fd *from, uint64_t n, int whole,
+                    struct scr_frame *f, struct scr_err *err)
+{
+    unsigned char head[HEADER], end[CRC_BYTES] = { 0 };
+    uint64_t size = 0;
+    uint32_t crc = 0;
+    *f = (struct scr_frame){ 0 };
+    if (n == 0)
+        return SCR_OK;
+    TRY(scr_pread_all(from, head, n < HEADER ? (size_t)n : HEADER, 0, err));
+    TRY(check_header(head, (size_t)n, whole, &size, err));
+    f->size = (size_t)size;
+    if (get_be(head + AT_FLAGS, 4) & FLAG_CRC) {
+        TRY(sum_up(from, size - CRC_BYTES, &crc, err));
+        TRY(scr_pread_all(from, end, CRC_BYTES, (off_t)(size - CRC_BYTES), err));
+    }
+    return check_body(head, f->size, end, crc, &f->n, err);
+}
+
+static int feed_more(struct scr_feed *feed, void *p, size_t *n)
+{
+    struct scr_file_feed *f = (struct scr_file_feed *)feed;
+    TRY(scr_pread_all(f->from, p, *n, (off_t)f->at, f->err));
+    f->at += *n;
+    return SCR_OK;
+}
+
+struct scr_file_feed scr_file_feed(const struct scr_fd *from, uint64_t at, uint64_t n,
+                                   struct scr_err *err)
+{
+    return (struct scr_file_feed){ { .more = feed_more, .rest = n }, from, at, err };
 }
 
 int scr_frame_identify(const void *buf, size_t n, struct scr_frame_id *id)
@@ -252,6 +305,45 @@ out:
     free(buf);
     return rc == SCR_OK ? SCR_OK
                         : scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
+}
+
+static int take_frame(const struct scr_fd *from, scr_take take, void *into,
+                      struct scr_err *err)
+{
+    struct stat st;
+    struct scr_frame f;
+    struct scr_cursor c;
+    TRY(scr_fd_stat(from->sys, from->fd, &st, from->path, err));
+    if (!S_ISREG(st.st_mode))
+        return scr_fail(err, SCR_E_UNSAFE, 0, "not a regular file");
+    if ((uint64_t)st.st_size > FILE_MAX)
+        return scr_fail(err, SCR_E_RANGE, 0, "larger than %zu bytes", FILE_MAX);
+    TRY(scr_frame_check(from, (uint64_t)st.st_size, 1, &f, err));
+    struct scr_file_feed feed = scr_file_feed(from, HEADER, f.n, err);
+    if (f.size == 0)
+        return SCR_OK;
+    scr_cursor_init_feed(&c, &feed.feed);
+    int rc = take(&c, into, err);
+    scr_feed_fini(&feed.feed);
+    return rc;
+}
+
+int scr_frame_take(const struct scr_sys *sys, const char *path, scr_take take,
+                   void *into, struct scr_err *err)
+{
+    struct scr_err cause = SCR_ERR_INIT;
+    int fd = -1;
+    /* O_NONBLOCK: as scr_file_load */
+    TRY(scr_open(sys, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err));
+    int rc = take_frame(SCR_FD(sys, fd, path), take, into, &cause);
+    (void)scr_close(sys, &fd, path, NULL); /* nothing was written */
+    if (rc == SCR_OK)
+        return SCR_OK;
+    if (cause.sys == 0 && rc != SCR_E_MISSING)
+        return scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
+    if (err != NULL && err->code == SCR_OK)
+        *err = cause; /* the call that failed has named it */
+    return rc;
 }
 
 struct packing {

@@ -4,6 +4,7 @@
 #ifndef SCR_BASE_HASHFILE_H
 #define SCR_BASE_HASHFILE_H
 
+#include "base/cursor.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/str.h"
@@ -63,11 +64,31 @@ struct scr_frame {
 /* As scr_hash_decode, except for the structure of the hash. */
 int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
                    struct scr_err *err);
+/* The same of a file at the start of an open one of n bytes, which is read for its
+ * checksum, piece by piece; packed is NULL. */
+int scr_frame_check(const struct scr_fd *from, uint64_t n, int whole,
+                    struct scr_frame *f, struct scr_err *err);
+/* Bytes of an open file, for a cursor (base/cursor.h). */
+struct scr_file_feed {
+    struct scr_feed feed;
+    const struct scr_fd *from;
+    uint64_t at;
+    struct scr_err *err; /* of the read that failed */
+};
+struct scr_file_feed scr_file_feed(const struct scr_fd *from, uint64_t at, uint64_t n,
+                                   struct scr_err *err);
+/* Where the packed hash of a frame begins in its file. */
+enum { SCR_FRAME_HEADER = 20 };
 /* Reads path and has its packed hash taken into `into`, unless it is empty. Absent:
  * SCR_E_NOENT. Errors carry the path. */
 typedef int (*scr_unpack)(const void *packed, size_t n, void *into,
                           struct scr_err *err);
 int scr_frame_read(const struct scr_sys *sys, const char *path, scr_unpack unpack,
+                   void *into, struct scr_err *err);
+/* The same of a hash that is never in memory as a whole: take ends with the code of
+ * scr_cursor_end. */
+typedef int (*scr_take)(struct scr_cursor *c, void *into, struct scr_err *err);
+int scr_frame_take(const struct scr_sys *sys, const char *path, scr_take take,
                    void *into, struct scr_err *err);
 
 /* Reads path and merges it into h. Absent: SCR_E_NOENT. Errors carry the path. */

@@ -962,28 +962,27 @@ static void unpack_entry(struct scr_cursor *c, scr_filemap *map, struct scr_entr
     }
 }
 
-/* RANK/<r>/DSET/<d> makes the entries, DSET/<d>/RANK/<r> has to name the same. */
+/* RANK/<r>/DSET/<d> makes the entries, DSET/<d>/RANK/<r> has to name the same: those of
+ * another map, whose entries are empty. */
 struct side {
     struct scr_cursor *c;
     scr_filemap *map;
     int of_ranks;
-    size_t named; /* by the index */
 };
 
 static void unpack_pair(struct side *u, int outer, int inner)
 {
     int dset = u->of_ranks ? inner : outer, rank = u->of_ranks ? outer : inner;
-    struct scr_entry *e = scr_filemap_entry(u->map, dset, rank);
-    if (u->of_ranks ? e != NULL : e == NULL)
+    if (scr_filemap_entry(u->map, dset, rank) != NULL)
         scr_cursor_refuse(u->c, "filemap: index and entries differ");
-    if (!u->of_ranks) {
-        u->named++;
-        scr_cursor_skip(u->c);
-        return;
-    }
-    e = u->c->wrong == NULL ? scr_filemap_add_rank(u->map, dset, rank) : NULL;
-    if (e != NULL)
+    struct scr_entry *e =
+        u->c->wrong == NULL ? scr_filemap_add_rank(u->map, dset, rank) : NULL;
+    if (e == NULL && u->c->wrong == NULL)
+        scr_cursor_no_memory(u->c);
+    else if (e != NULL && u->of_ranks)
         unpack_entry(u->c, u->map, e);
+    else
+        scr_cursor_skip(u->c);
 }
 
 static void unpack_pairs(struct side *u, int outer)
@@ -1021,12 +1020,21 @@ static void unpack_side(struct side *u)
 
 static void unpack_aside(struct scr_cursor *c, scr_filemap *map);
 
+static int names_same(const scr_filemap *index, const scr_filemap *map)
+{
+    size_t i = 0;
+    while (i < map->n && i < index->n && map->entry[i]->dset == index->entry[i]->dset &&
+           map->entry[i]->rank == index->entry[i]->rank)
+        i++;
+    return i == map->n && i == index->n;
+}
+
 static void unpack_map(struct scr_cursor *c, scr_filemap *map, int is_aside)
 {
     int has_index = 0, has_ranks = 0, has_aside = 0;
-    struct scr_cursor index = { 0 };
+    scr_filemap index = { 0 };
     struct side ranks = { .c = c, .map = map, .of_ranks = 1 };
-    struct side datasets = { .c = &index, .map = map };
+    struct side datasets = { .c = c, .map = &index };
     for (size_t left = scr_cursor_enter(c); left > 0; left--) {
         const char *key = scr_cursor_key(c);
         if (strcmp(key, "RANK") == 0) {
@@ -1035,21 +1043,16 @@ static void unpack_map(struct scr_cursor *c, scr_filemap *map, int is_aside)
         } else if (strcmp(key, "ASIDE") == 0 && !is_aside) {
             once(c, &has_aside);
             unpack_aside(c, map);
+        } else if (strcmp(key, "DSET") == 0) {
+            once(c, &has_index);
+            unpack_side(&datasets);
         } else {
-            if (strcmp(key, "DSET") == 0) {
-                once(c, &has_index);
-                index = *c;
-            }
             scr_cursor_skip(c);
         }
     }
-    if (c->wrong == NULL && has_index)
-        unpack_side(&datasets);
-    if (index.wrong != NULL)
-        scr_cursor_refuse(c, index.wrong);
-    c->no_memory |= index.no_memory;
-    if (datasets.named != map->n)
+    if (!names_same(&index, map))
         scr_cursor_refuse(c, "filemap: index and entries differ");
+    scr_filemap_clear(&index);
     if (!scr_filemap_ok(map))
         scr_cursor_no_memory(c);
 }
@@ -1070,17 +1073,15 @@ static void unpack_aside(struct scr_cursor *c, scr_filemap *map)
     }
 }
 
-int scr_filemap_unpack(const void *buf, size_t n, scr_filemap *map, struct scr_err *err)
+static int take(struct scr_cursor *c, void *into, struct scr_err *err)
 {
-    struct scr_cursor c;
-    scr_filemap *fresh = scr_filemap_new();
+    scr_filemap *fresh = scr_filemap_new(), *map = into;
     if (fresh == NULL || map == NULL) {
         scr_filemap_delete(fresh);
         return scr_no_memory(err);
     }
-    scr_cursor_init(&c, buf, n);
-    unpack_map(&c, fresh, 0);
-    int rc = scr_cursor_end(&c, 1, err);
+    unpack_map(c, fresh, 0);
+    int rc = scr_cursor_end(c, 1, err);
     if (rc == SCR_OK && map->n == 0 && map->aside == NULL && !map->lost) {
         scr_filemap_clear(map);
         scr_filemap was = *map;
@@ -1091,6 +1092,13 @@ int scr_filemap_unpack(const void *buf, size_t n, scr_filemap *map, struct scr_e
     }
     scr_filemap_delete(fresh);
     return rc;
+}
+
+int scr_filemap_unpack(const void *buf, size_t n, scr_filemap *map, struct scr_err *err)
+{
+    struct scr_cursor c;
+    scr_cursor_init(&c, buf, n);
+    return take(&c, map, err);
 }
 
 /* --- separate files --- */
@@ -1107,13 +1115,8 @@ int scr_filemap_write(const struct scr_sys *sys, const char *path,
     return scr_frame_replace(sys, path, pack_from, map, how, err);
 }
 
-static int unpack_into(const void *packed, size_t n, void *map, struct scr_err *err)
-{
-    return scr_filemap_unpack(packed, n, map, err);
-}
-
 int scr_filemap_read(const struct scr_sys *sys, const char *path, scr_filemap *map,
                      struct scr_err *err)
 {
-    return scr_frame_read(sys, path, unpack_into, map, err);
+    return scr_frame_take(sys, path, take, map, err);
 }

@@ -222,6 +222,68 @@ static void a_value_is_one_or_none(void **state)
     scr_str_free(&s);
 }
 
+/* --- bytes that come one after the other --- */
+
+/* Gives few bytes at a time, up to where it fails. */
+struct trickle {
+    struct scr_feed feed;
+    const char *p;
+    uint64_t fails_at;
+};
+
+static int trickle(struct scr_feed *f, void *p, size_t *n)
+{
+    struct trickle *t = (struct trickle *)f;
+    assert_true(*n >= 1);
+    *n = *n < 3 ? *n : 3;
+    if (f->rest <= t->fails_at)
+        return SCR_E_IO;
+    memcpy(p, t->p, *n);
+    t->p += *n;
+    return SCR_OK;
+}
+
+static void a_feed_is_read_as_bytes_in_memory(void **state)
+{
+    (void)state;
+    struct scr_cursor c;
+    struct scr_str s = example();
+    struct trickle t = { { .more = trickle, .rest = s.len }, s.p, 0 };
+    scr_hash *files = scr_hash_new(), *whole = unpacked(&s);
+    scr_cursor_init_feed(&c, &t.feed);
+    assert_int_equal(scr_cursor_enter(&c), 5);
+    assert_string_equal(scr_cursor_key(&c), "SIZE");
+    assert_string_equal(scr_cursor_val(&c), "1024");
+    assert_string_equal(scr_cursor_key(&c), "FILE");
+    scr_cursor_hash(&c, files);
+    assert_true(scr_hash_equal(files, scr_hash_get(whole, "FILE")));
+    for (int i = 0; i < 3; i++) {
+        (void)scr_cursor_key(&c);
+        scr_cursor_skip(&c);
+    }
+    assert_int_equal(scr_cursor_at(&c), s.len);
+    assert_int_equal(scr_cursor_end(&c, 1, NULL), SCR_OK);
+    scr_feed_fini(&t.feed);
+    scr_hash_delete(files);
+    scr_hash_delete(whole);
+    scr_str_free(&s);
+}
+
+static void what_a_feed_fails_with_is_said(void **state)
+{
+    (void)state;
+    struct scr_str s = example();
+    for (uint64_t rest = 3; rest <= s.len; rest++) { /* pieces are of 3 bytes */
+        struct scr_cursor c;
+        struct trickle t = { { .more = trickle, .rest = s.len }, s.p, rest };
+        scr_cursor_init_feed(&c, &t.feed);
+        scr_cursor_skip(&c);
+        assert_int_equal(scr_cursor_end(&c, 1, NULL), SCR_E_IO);
+        scr_feed_fini(&t.feed);
+    }
+    scr_str_free(&s);
+}
+
 /* --- untrusted bytes --- */
 
 typedef void taker(struct scr_cursor *c);
@@ -513,6 +575,8 @@ int main(void)
         cmocka_unit_test(whole_hashes_are_put_in),
         cmocka_unit_test(what_was_written_is_read),
         cmocka_unit_test(a_value_is_one_or_none),
+        cmocka_unit_test(a_feed_is_read_as_bytes_in_memory),
+        cmocka_unit_test(what_a_feed_fails_with_is_said),
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(bytes_left_over_are_refused_if_all_must_be_read),
         cmocka_unit_test(no_more_elements_are_believed_than_there_are_bytes),
