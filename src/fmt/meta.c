@@ -81,8 +81,10 @@ void scr_meta_copy(scr_meta *dst, const scr_meta *src)
 
 void scr_meta_set_text(scr_meta *m, enum scr_meta_text t, const char *text)
 {
-    if (m != NULL)
-        m->text[t] = scr_arena_share(m->arena, text);
+    if (m == NULL ||
+        (text != NULL && m->text[t] != NULL && strcmp(m->text[t], text) == 0))
+        return;
+    m->text[t] = scr_arena_share(m->arena, text);
 }
 
 static int has(const scr_meta *m, enum scr_meta_number n)
@@ -294,6 +296,19 @@ void scr_meta_merge(scr_meta *dst, const scr_meta *src)
             dst->has &= ~(1u << n);
         }
     }
+}
+
+int scr_meta_same(const scr_meta *a, const scr_meta *b)
+{
+    int same = a->has == b->has;
+    for (int t = 0; t < SCR_META_TEXTS && same; t++)
+        same = a->text[t] == NULL || b->text[t] == NULL
+                   ? a->text[t] == b->text[t]
+                   : strcmp(a->text[t], b->text[t]) == 0;
+    for (enum scr_meta_number n = 0; n < SCR_META_NUMBERS && same; n++)
+        same = !has(a, n) ||
+               (number_of(a, n) == number_of(b, n) && nsecs_of(a, n) == nsecs_of(b, n));
+    return same;
 }
 
 /* --- bytes --- */

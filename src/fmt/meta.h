@@ -62,6 +62,9 @@ void scr_meta_copy(scr_meta *dst, const scr_meta *src);
  * recorded any more. */
 void scr_meta_merge(scr_meta *dst, const scr_meta *src);
 
+/* 1: both have the same recorded. */
+int scr_meta_same(const scr_meta *a, const scr_meta *b);
+
 /* Texts and numbers; NULL: not recorded any more. */
 void scr_meta_set_text(scr_meta *m, enum scr_meta_text t, const char *text);
 void scr_meta_set_number(scr_meta *m, enum scr_meta_number n, int64_t v);

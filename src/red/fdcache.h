@@ -20,14 +20,14 @@ struct scr_fdcache {
     struct {
         int fd;
         size_t id;
-        const char *path; /* borrowed, for messages */
+        char *path; /* for messages */
         uint64_t used;
     } slot[SCR_FDCACHE_MAX];
 };
 
 void scr_fdcache_init(struct scr_fdcache *c, const struct scr_sys *sys, int flags,
                       int max);
-/* Descriptor of file number id at path (valid while the cache is); *fd belongs to the
+/* Descriptor of file number id at path; *fd belongs to the
  * cache and lasts until the next call. */
 int scr_fdcache_get(struct scr_fdcache *c, size_t id, const char *path, int *fd,
                     struct scr_err *err);

@@ -24,8 +24,8 @@ struct piece {
     uint64_t off; /* in the logical file, or in the parity bytes */
     uint64_t len; /* > 0 */
     uint64_t done;
-    uint32_t crc; /* of the first done bytes */
-    size_t file;  /* data only */
+    uint32_t crc;  /* of the first done bytes */
+    uint32_t file; /* data only */
 };
 
 struct pieces {
@@ -37,8 +37,10 @@ struct scr_member {
     const struct scr_env *env;
     const struct scr_geom *g;
     int me, flags;
-    struct scr_member_file *files;
-    uint64_t *start; /* of each file in the logical file; [nfiles] is its end */
+    const struct scr_member_file *files;
+    const char *stem;
+    struct scr_str name; /* of the file that was named last */
+    uint64_t *start;     /* of each file in the logical file; [nfiles] is its end */
     size_t nfiles;
     char *redpath;
     uint64_t header_bytes;
@@ -50,7 +52,7 @@ struct scr_member {
 
 /* --- pieces --- */
 
-static int add_piece(struct pieces *p, uint64_t off, uint64_t len, size_t file)
+static int add_piece(struct pieces *p, uint64_t off, uint64_t len, uint32_t file)
 {
     struct piece *at = scr_insert(p->at, p->n, &p->n, &p->cap, sizeof *at);
     if (at == NULL)
@@ -68,15 +70,20 @@ static int cut_file(struct scr_member *m, size_t f)
     while (off < end) {
         uint64_t next = (off / chunk + 1) * chunk;
         uint64_t len = (next < end ? next : end) - off;
-        if (!add_piece(&m->data, off, len, f))
+        if (!add_piece(&m->data, off, len, (uint32_t)f))
             return 0;
         off += len;
     }
     return 1;
 }
 
+/* A file has one piece, and one more for each chunk that begins inside it. */
 static int cut_all(struct scr_member *m)
 {
+    m->data.cap = m->nfiles + (size_t)m->g->n;
+    m->data.at = scr_calloc(m->data.cap, sizeof *m->data.at);
+    if (m->data.at == NULL)
+        return 0;
     for (size_t f = 0; f < m->nfiles; f++)
         if (!cut_file(m, f))
             return 0;
@@ -119,20 +126,20 @@ static void note(struct piece *p, uint64_t off, const void *buf, size_t n)
 
 /* --- opening --- */
 
-static int copy_files(struct scr_member *m, const struct scr_member_file *files,
-                      size_t n, struct scr_err *err)
+static int place_files(struct scr_member *m, const struct scr_member_def *def,
+                       struct scr_err *err)
 {
-    m->files = scr_calloc(n, sizeof *m->files);
+    size_t n = def->nfiles;
+    m->files = def->files;
+    m->stem = def->stem;
+    if (n > UINT32_MAX)
+        return scr_fail(err, SCR_E_RANGE, 0, "%zu files", n);
     m->start = scr_calloc(n + 1, sizeof *m->start);
-    if (m->files == NULL || m->start == NULL)
+    if (m->start == NULL)
         return scr_no_memory(err);
     for (; m->nfiles < n; m->nfiles++) {
         size_t f = m->nfiles;
-        m->files[f] = files[f];
-        m->files[f].path = scr_strdup(files[f].path);
-        if (m->files[f].path == NULL)
-            return scr_no_memory(err);
-        m->start[f + 1] = m->start[f] + files[f].size;
+        m->start[f + 1] = m->start[f] + m->files[f].size;
         if (m->start[f + 1] < m->start[f])
             return scr_fail(err, SCR_E_RANGE, 0, "sizes of %zu files", n);
     }
@@ -142,6 +149,19 @@ static int copy_files(struct scr_member *m, const struct scr_member_file *files,
                         (unsigned long long)m->start[n],
                         (unsigned long long)m->g->len[m->me]);
     return SCR_OK;
+}
+
+/* Borrowed until the next call. */
+static int path_of(struct scr_member *m, size_t f, const char **path,
+                   struct scr_err *err)
+{
+    *path = m->files[f].path;
+    if (m->stem == NULL)
+        return SCR_OK;
+    m->name.len = 0;
+    scr_str_printf(&m->name, "%s%zu.tmp", m->stem, f);
+    *path = m->name.p;
+    return m->name.bad ? scr_no_memory(err) : SCR_OK;
 }
 
 /* A file to be read must be a regular file of the recorded size. */
@@ -167,12 +187,15 @@ static int open_data(struct scr_member *m, struct scr_err *err)
     scr_fdcache_init(&m->fds, m->env->sys, write ? O_RDWR | O_CREAT : O_RDONLY,
                      FDS_PER_SET / m->g->n);
     for (size_t f = 0; rc == SCR_OK && f < m->nfiles; f++) {
-        const struct scr_member_file *file = &m->files[f];
+        uint64_t size = m->files[f].size;
+        const char *path;
         int fd;
-        if (!write)
-            rc = check_size(m, file->path, file->size, err);
-        else if ((rc = scr_fdcache_get(&m->fds, f, file->path, &fd, err)) == SCR_OK)
-            rc = scr_resize(m->env->sys, fd, file->size, file->path, err);
+        rc = path_of(m, f, &path, err);
+        if (rc == SCR_OK && !write)
+            rc = check_size(m, path, size, err);
+        else if (rc == SCR_OK &&
+                 (rc = scr_fdcache_get(&m->fds, f, path, &fd, err)) == SCR_OK)
+            rc = scr_resize(m->env->sys, fd, size, path, err);
     }
     return rc;
 }
@@ -193,7 +216,7 @@ static int open_parity(struct scr_member *m, struct scr_err *err)
 static int open_all(struct scr_member *m, const struct scr_member_def *def,
                     struct scr_err *err)
 {
-    TRY(copy_files(m, def->files, def->nfiles, err));
+    TRY(place_files(m, def, err));
     m->redpath = scr_strdup(def->redpath);
     if (!cut_all(m) || (def->redpath != NULL && m->redpath == NULL))
         return scr_no_memory(err);
@@ -249,7 +272,7 @@ static int move_bytes(struct scr_member *m, const struct piece *p, const struct 
     off_t off = (off_t)(m->header_bytes + s->off);
     int fd = m->redfd;
     if (!s->is_parity) {
-        path = m->files[p->file].path;
+        TRY(path_of(m, p->file, &path, err));
         off = (off_t)(s->off - m->start[p->file]);
         TRY(scr_fdcache_get(&m->fds, p->file, path, &fd, err));
     }
@@ -428,9 +451,7 @@ int scr_member_close(struct scr_member *m, struct scr_err *err)
         return SCR_OK;
     int rc = scr_fdcache_close(&m->fds, err);
     int closed = scr_close(m->env->sys, &m->redfd, m->redpath, err);
-    for (size_t f = 0; f < m->nfiles; f++)
-        free(m->files[f].path);
-    free(m->files);
+    scr_str_free(&m->name);
     free(m->start);
     free(m->redpath);
     free(m->data.at);

@@ -34,11 +34,14 @@ struct scr_member_def {
     const struct scr_geom *g; /* borrowed until the close */
     int me;                   /* of g */
     int flags;
-    const struct scr_member_file *files; /* in logical order; copied; their sizes add up
-                                            to g->len[me], else SCR_E_ARG */
+    const struct scr_member_file *files; /* in logical order, borrowed until the close;
+                                            their sizes add up to g->len[me], else
+                                            SCR_E_ARG */
     size_t nfiles;
     const char *redpath;   /* its redundancy file; may be NULL without a PARITY flag */
     uint64_t header_bytes; /* where parity starts in that */
+    const char *stem; /* not NULL: file number f is at <stem><f>.tmp, not at its path;
+                         borrowed until the close */
 };
 
 /* Opens a member; env is borrowed until the close. Files opened for writing are created

@@ -151,6 +151,65 @@ int scr_current_add(struct scr_current *c, const scr_meta *meta)
     return scr_table_ok(&c->files) ? SCR_OK : SCR_E_NOMEM;
 }
 
+const struct scr_file *scr_shelf_next(const struct scr_file *f)
+{
+    enum scr_scheme s;
+    while (f != NULL &&
+           (!f->has_meta || scr_scheme_parse(f->meta.text[SCR_META_TYPE], &s)))
+        f = scr_file_next(f);
+    return f;
+}
+
+static char *file_path(const scr_meta *meta, const char *dir, enum scr_layout layout,
+                       int *safe);
+
+/* A file of c's own: named by its path, or by its number if another has that. */
+static int keep(struct scr_current *c, size_t number, const scr_meta *meta,
+                const char *path)
+{
+    char key[24];
+    size_t before = c->files.n;
+    struct scr_file *f = path != NULL ? scr_table_add(&c->files, path) : NULL;
+    snprintf(key, sizeof key, "%zu", number);
+    if (c->files.n == before)
+        f = scr_table_add(&c->files, key);
+    if (f == NULL)
+        return SCR_E_NOMEM;
+    c->file[number] = f;
+    scr_meta_copy(scr_file_need_meta(f, &c->files), meta);
+    return scr_table_ok(&c->files) ? SCR_OK : SCR_E_NOMEM;
+}
+
+/* The files that were lent become c's own. */
+static int keep_lent(struct scr_current *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        TRY(keep(c, i, &c->file[i]->meta, c->file[i]->item.name));
+    return SCR_OK;
+}
+
+int scr_current_shelve(struct scr_current *c, const scr_meta *meta,
+                       struct scr_shelf *shelf)
+{
+    int safe, rc = make_room(c, c->n) ? SCR_OK : SCR_E_NOMEM;
+    char *path = file_path(meta, shelf->dir, SCR_LAYOUT_CACHE, &safe);
+    const struct scr_file *f = shelf->next;
+    if (rc == SCR_OK && safe && path == NULL)
+        rc = SCR_E_NOMEM;
+    if (rc == SCR_OK && f != NULL && path != NULL && strcmp(path, f->item.name) == 0 &&
+        scr_meta_same(&f->meta, meta)) {
+        c->file[c->n++] = (struct scr_file *)f;
+        shelf->next = scr_shelf_next(scr_file_next(f));
+    } else if (rc == SCR_OK) {
+        rc = c->files.n == 0 ? keep_lent(c) : SCR_OK;
+        shelf->next = NULL;
+        rc = rc == SCR_OK ? keep(c, c->n, meta, path) : rc;
+        c->n += rc == SCR_OK;
+    }
+    free(path);
+    return rc;
+}
+
 void scr_current_reserve_crcs(struct scr_current *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -190,6 +249,23 @@ void scr_current_pack(struct scr_str *s, const struct scr_current *c)
         scr_str_spoil(s);
 }
 
+static void shelve_files(struct scr_cursor *cur, struct scr_current *c,
+                         struct scr_shelf *shelf)
+{
+    for (size_t left = scr_cursor_enter(cur); left > 0; left--) {
+        struct scr_arena texts = SCR_ARENA_INIT;
+        scr_meta meta = { .arena = &texts };
+        int number = -1;
+        if (!scr_hash_key_int(scr_cursor_key(cur), &number) || number < 0 ||
+            (size_t)number != c->n)
+            scr_cursor_refuse(cur, "a file is missing from the list");
+        scr_meta_unpack(cur, &meta);
+        if (cur->wrong == NULL && scr_current_shelve(c, &meta, shelf) != SCR_OK)
+            scr_cursor_no_memory(cur);
+        scr_arena_free(&texts);
+    }
+}
+
 static void unpack_files(struct scr_cursor *cur, struct scr_current *c)
 {
     for (size_t left = scr_cursor_enter(cur); left > 0; left--) {
@@ -223,12 +299,20 @@ static int key_of(const char *key)
     return k;
 }
 
-/* count: what is recorded of it; a number that is none leaves it as it is. */
+/* What is read besides. */
+struct unpacking {
+    struct scr_shelf *shelf; /* NULL: files are named by their numbers */
+    int all;                 /* no byte follows */
+    uint64_t count; /* of files, as recorded; a number that is none leaves it */
+};
+
 static void unpack_key(struct scr_cursor *cur, int key, struct scr_current *c,
-                       uint64_t *count)
+                       struct unpacking *u)
 {
     const char *val = NULL;
-    if (key == LIST)
+    if (key == LIST && u->shelf != NULL)
+        shelve_files(cur, c, u->shelf);
+    else if (key == LIST)
         unpack_files(cur, c);
     else if (key == DESC)
         unpack_hash(cur, &c->desc);
@@ -239,12 +323,13 @@ static void unpack_key(struct scr_cursor *cur, int key, struct scr_current *c,
     else if (key == RANK)
         (void)scr_parse_int(val, &c->rank);
     else if (key == FILES)
-        (void)scr_parse_u64(val, count);
+        (void)scr_parse_u64(val, &u->count);
     else if (key == CHUNKCRC)
         c->has_chunk_crc = scr_parse_hex32(val, &c->chunk_crc);
 }
 
-static void unpack_keys(struct scr_cursor *cur, struct scr_current *c, uint64_t *count)
+static void unpack_keys(struct scr_cursor *cur, struct scr_current *c,
+                        struct unpacking *u)
 {
     unsigned seen = 0;
     for (size_t left = scr_cursor_enter(cur); left > 0; left--) {
@@ -254,7 +339,7 @@ static void unpack_keys(struct scr_cursor *cur, struct scr_current *c, uint64_t 
             return;
         }
         seen |= 1U << key;
-        unpack_key(cur, key, c, count);
+        unpack_key(cur, key, c, u);
     }
 }
 
@@ -273,28 +358,43 @@ static int order_files(struct scr_current *c, struct scr_err *err)
     return SCR_OK;
 }
 
-int scr_current_unpack(const void *buf, size_t n, struct scr_current **out,
-                       struct scr_err *err)
+static int unpack_current(struct scr_cursor *cur, struct unpacking *u,
+                          struct scr_current **out, struct scr_err *err)
 {
-    struct scr_cursor cur;
-    uint64_t count = UINT64_MAX;
     struct scr_current *c = scr_current_new(-1, NULL, NULL);
     *out = NULL;
     if (c == NULL)
         return scr_no_memory(err);
-    scr_cursor_init(&cur, buf, n);
-    unpack_keys(&cur, c, &count);
+    u->count = UINT64_MAX;
+    unpack_keys(cur, c, u);
     int rc;
-    TRY_OUT(scr_cursor_end(&cur, 1, err));
-    if (count != c->files.n)
+    TRY_OUT(scr_cursor_end(cur, u->all, err));
+    if (u->count != (u->shelf != NULL ? c->n : c->files.n))
         TRY_OUT(bad(err, "number of files is missing or not that of the list"));
-    TRY_OUT(order_files(c, err));
+    if (u->shelf == NULL)
+        TRY_OUT(order_files(c, err));
 out:
     if (rc == SCR_OK)
         *out = c;
     else
         scr_current_delete(c);
     return rc;
+}
+
+int scr_current_unpack(const void *buf, size_t n, struct scr_current **c,
+                       struct scr_err *err)
+{
+    struct scr_cursor cur;
+    struct unpacking u = { .all = 1 };
+    scr_cursor_init(&cur, buf, n);
+    return unpack_current(&cur, &u, c, err);
+}
+
+int scr_current_take(struct scr_cursor *cur, struct scr_shelf *shelf,
+                     struct scr_current **c, struct scr_err *err)
+{
+    struct unpacking u = { .all = 1, .shelf = shelf };
+    return unpack_current(cur, &u, c, err);
 }
 
 /* --- making headers --- */
@@ -457,6 +557,39 @@ int scr_redfile_files(const struct scr_current *c, const char *dir,
     return rc;
 }
 
+int scr_current_list(const struct scr_current *c, struct scr_member_file **files,
+                     size_t *n, int *has_crc, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    uint64_t total = 0;
+    struct scr_member_file *out = scr_calloc(c->n, sizeof *out);
+    *files = NULL;
+    *n = 0;
+    *has_crc = 1;
+    if (out == NULL)
+        return scr_no_memory(err);
+    for (size_t i = 0; rc == SCR_OK && i < c->n; i++) {
+        const scr_meta *meta = &c->file[i]->meta;
+        out[i].path = (char *)c->file[i]->item.name;
+        if (scr_meta_get_filesize(meta, &out[i].size) != SCR_OK ||
+            out[i].size > INT64_MAX - total)
+            rc = bad(err, "a file's size is missing or impossible");
+        else if (out[i].path[0] != '/')
+            rc = bad(err, "a file's name is missing, would leave its directory, or is "
+                          "given twice");
+        total += out[i].size;
+        if (scr_meta_get_crc32(meta, &out[i].crc) != SCR_OK)
+            *has_crc = 0;
+    }
+    if (rc != SCR_OK) {
+        free(out);
+        return rc;
+    }
+    *files = out;
+    *n = c->n;
+    return SCR_OK;
+}
+
 void scr_member_files_free(struct scr_member_file *files, size_t n)
 {
     for (size_t i = 0; files != NULL && i < n; i++)
@@ -512,21 +645,26 @@ static int claimed_size(const struct scr_env *env, int fd, const char *path,
     return SCR_OK;
 }
 
-/* The bytes of the header, malloc'd. */
-static int load_header(const struct scr_env *env, const char *path, void **buf,
+/* Opens a redundancy file; *size: of its header. */
+static int open_header(const struct scr_env *env, const char *path, int *fd,
                        uint64_t *size, struct scr_err *err)
 {
     struct stat st;
-    int fd = -1;
-    *buf = NULL;
     *size = 0;
     TRY(scr_file_stat(env->sys, path, &st, err));
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "read %s: not a regular file", path);
-    int rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
-    if (rc != SCR_OK)
-        return rc;
-    TRY_OUT(claimed_size(env, fd, path, (uint64_t)st.st_size, size, err));
+    TRY(scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, fd, err));
+    return claimed_size(env, *fd, path, (uint64_t)st.st_size, size, err);
+}
+
+/* The bytes of the header, malloc'd. */
+static int load_header(const struct scr_env *env, const char *path, void **buf,
+                       uint64_t *size, struct scr_err *err)
+{
+    int fd = -1, rc;
+    *buf = NULL;
+    TRY_OUT(open_header(env, path, &fd, size, err));
     if ((*buf = malloc((size_t)*size)) == NULL)
         TRY_OUT(scr_no_memory(err));
     TRY_OUT(scr_pread_all(SCR_FD(env->sys, fd, path), *buf, (size_t)*size, 0, err));
@@ -548,11 +686,13 @@ static int partner_of(const char *key)
 /* The bytes of a hash, left where they are. */
 static void take_region(struct scr_cursor *c, struct scr_redcopy *region)
 {
-    if (region->p != NULL)
+    if (region->n > 0)
         scr_cursor_refuse(c, "key given twice");
-    region->p = c->p;
+    region->at = scr_cursor_at(c);
+    region->p = c->feed == NULL ? c->p : NULL;
     scr_cursor_skip(c);
-    region->n = (size_t)(c->p - (const unsigned char *)region->p);
+    region->n = (size_t)(scr_cursor_at(c) - region->at);
+    region->at += SCR_FRAME_HEADER;
 }
 
 static void take_tree(struct scr_cursor *c, scr_hash *h, const char *key)
@@ -566,59 +706,88 @@ static void take_tree(struct scr_cursor *c, scr_hash *h, const char *key)
     scr_cursor_hash(c, of);
 }
 
-/* CURRENT and the copies stay bytes, what is between becomes a tree. */
-static void outline(struct scr_redhead *h, struct scr_cursor *c, scr_hash *between,
-                    struct scr_redcopy *current)
+/* CURRENT is read, the copies stay bytes, what is between becomes a tree. */
+static int outline(struct scr_redhead *h, struct scr_cursor *c, scr_hash *between,
+                   struct scr_shelf *shelf, struct scr_err *err)
 {
-    for (size_t left = scr_cursor_enter(c); left > 0; left--) {
+    int rc = SCR_OK;
+    for (size_t left = scr_cursor_enter(c); left > 0 && rc == SCR_OK; left--) {
         const char *key = scr_cursor_key(c);
         int j = partner_of(key);
-        if (strcmp(key, "CURRENT") == 0)
-            take_region(c, current);
-        else if (j > 0)
+        struct unpacking u = { .shelf = shelf };
+        if (j > 0)
             take_region(c, &h->copy[j - 1]);
-        else
+        else if (strcmp(key, "CURRENT") != 0)
             take_tree(c, between, key);
+        else if (h->current != NULL)
+            scr_cursor_refuse(c, "key given twice");
+        else
+            rc = unpack_current(c, &u, &h->current, err);
     }
+    return rc == SCR_OK ? scr_cursor_end(c, 1, err) : rc;
 }
 
-static int decode_header(struct scr_redhead *h, struct scr_err *err)
+static int decode_header(struct scr_redhead *h, struct scr_cursor *c,
+                         struct scr_shelf *shelf, struct scr_err *err)
 {
-    struct scr_frame f;
-    struct scr_cursor c;
-    struct scr_redcopy current = { NULL, 0 };
-    TRY(scr_frame_open(h->buf, (size_t)h->bytes, 1, &f, err));
-    scr_cursor_init(&c, f.packed, f.n);
+    int rc;
     scr_hash *between = scr_hash_new();
-    if (between == NULL)
-        return scr_no_memory(err);
-    outline(h, &c, between, &current);
-    int rc = scr_cursor_end(&c, 1, err);
-    if (rc == SCR_OK)
-        rc = scr_redinfo_get(between, &h->info, err);
+    TRY_OUT(between != NULL ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(outline(h, c, between, shelf, err));
+    TRY_OUT(scr_redinfo_get(between, &h->info, err));
+    if (h->current == NULL)
+        TRY_OUT(bad(err, "the files of its member are missing"));
+    if (h->current->rank != h->info.set.world[h->info.set.member])
+        TRY_OUT(bad(err, "its files are not those of the member it names"));
+out:
     scr_hash_delete(between);
+    return rc;
+}
+
+static int end_read(struct scr_redhead *h, const char *path, int rc,
+                    struct scr_err *err)
+{
     if (rc == SCR_OK)
-        rc = current.p != NULL
-                 ? scr_current_unpack(current.p, current.n, &h->current, err)
-                 : bad(err, "the files of its member are missing");
-    if (rc == SCR_OK && h->current->rank != h->info.set.world[h->info.set.member])
-        rc = bad(err, "its files are not those of the member it names");
+        return SCR_OK;
+    scr_redhead_fini(h);
+    scr_err_prefix(err, "%s", path);
     return rc;
 }
 
 int scr_redhead_read(const struct scr_env *env, const char *path, struct scr_redhead *h,
                      struct scr_err *err)
 {
+    struct scr_frame f;
+    struct scr_cursor c;
     *h = (struct scr_redhead){ 0 };
     int rc;
     TRY_OUT(load_header(env, path, &h->buf, &h->bytes, err));
-    TRY_OUT(decode_header(h, err));
+    TRY_OUT(scr_frame_open(h->buf, (size_t)h->bytes, 1, &f, err));
+    scr_cursor_init(&c, f.packed, f.n);
+    TRY_OUT(decode_header(h, &c, NULL, err));
 out:
-    if (rc != SCR_OK) {
-        scr_redhead_fini(h);
-        scr_err_prefix(err, "%s", path);
-    }
-    return rc;
+    return end_read(h, path, rc, err);
+}
+
+int scr_redhead_shelve(const struct scr_env *env, const char *path,
+                       struct scr_shelf *shelf, struct scr_redhead *h,
+                       struct scr_err *err)
+{
+    struct scr_frame f;
+    struct scr_cursor c;
+    int fd = -1;
+    *h = (struct scr_redhead){ 0 };
+    int rc;
+    TRY_OUT(open_header(env, path, &fd, &h->bytes, err));
+    const struct scr_fd from = { env->sys, fd, path };
+    TRY_OUT(scr_frame_check(&from, h->bytes, 1, &f, err));
+    struct scr_file_feed feed = scr_file_feed(&from, SCR_FRAME_HEADER, f.n, err);
+    scr_cursor_init_feed(&c, &feed.feed);
+    rc = decode_header(h, &c, shelf, err);
+    scr_feed_fini(&feed.feed);
+out:
+    rc = scr_first(rc, scr_close(env->sys, &fd, path, err));
+    return end_read(h, path, rc, err);
 }
 
 void scr_redhead_fini(struct scr_redhead *h)

@@ -50,6 +50,17 @@ struct scr_current {
     scr_hash *desc, *dset; /* DESC and DSETDESC; NULL: not recorded */
 };
 
+/* Where a list is read to: its files get their paths below dir as names, or are those
+ * of a filemap's list, lent, as long as these follow each other there and have the same
+ * recorded. All of a list are lent, or none. A file whose FILE is missing, unsafe or
+ * given before gets another name. */
+struct scr_shelf {
+    const char *dir;
+    const struct scr_file *next; /* the next one that may be lent; NULL: none */
+};
+/* The first file of a list that has meta data and is no redundancy file, from f on. */
+const struct scr_file *scr_shelf_next(const struct scr_file *f);
+
 /* NULL: out of memory. desc and dset are copied, and may be NULL. */
 struct scr_current *scr_current_new(int world_rank, const scr_hash *desc,
                                     const scr_hash *dset);
@@ -58,6 +69,9 @@ void scr_current_delete(struct scr_current *c);
 int scr_current_add(struct scr_current *c, const scr_meta *meta);
 /* The same of a file that stays the caller's, and gets the CRCs. */
 int scr_current_lend(struct scr_current *c, struct scr_file *f);
+/* Adds a file as one of those of a shelf, or as its copy. */
+int scr_current_shelve(struct scr_current *c, const scr_meta *meta,
+                       struct scr_shelf *shelf);
 /* Keeps places for all CRCs, which are not known yet. */
 void scr_current_reserve_crcs(struct scr_current *c);
 /* Sets the CRC of every file, one for each, and CHUNKCRC. */
@@ -69,14 +83,22 @@ void scr_current_pack(struct scr_str *s, const struct scr_current *c);
  * numbered from 0 on, or their number is not the one recorded. */
 int scr_current_unpack(const void *buf, size_t n, struct scr_current **c,
                        struct scr_err *err);
+/* The same of what a cursor gives, to its end. The files are in the order of their
+ * numbers. */
+int scr_current_take(struct scr_cursor *cur, struct scr_shelf *shelf,
+                     struct scr_current **c, struct scr_err *err);
 
 /* Size, CRC and path of the files: files malloc'd (path = dir/<FILE>). crc as recorded;
  * *has_crc 0 if any file has none. Unsafe FILE paths are SCR_E_CORRUPT. */
 int scr_redfile_files(const struct scr_current *c, const char *dir,
                       struct scr_member_file **files, size_t *n, int *has_crc,
                       struct scr_err *err);
-/* The same, or with SCR_LAYOUT_PREFIX for files at their destinations: path =
- * dir/PATH/NAME (scr_meta_dest). They are as many as c has. */
+/* The same of a list that was read to a shelf: paths are the names of its files. Free
+ * the array. */
+int scr_current_list(const struct scr_current *c, struct scr_member_file **files,
+                     size_t *n, int *has_crc, struct scr_err *err);
+/* The same as scr_redfile_files, or with SCR_LAYOUT_PREFIX for files at their
+ * destinations: path = dir/PATH/NAME (scr_meta_dest). They are as many as c has. */
 enum scr_layout { SCR_LAYOUT_CACHE, SCR_LAYOUT_PREFIX };
 int scr_redfile_files_at(const struct scr_current *c, const char *dir,
                          enum scr_layout layout, struct scr_member_file **files,
@@ -126,8 +148,9 @@ struct scr_redhead {
     struct scr_redinfo info;
     struct scr_current *current;
     struct scr_redcopy {
-        const void *p; /* packed, in buf; NULL: it is not there */
-        size_t n;
+        const void *p;  /* packed, in buf; NULL: it is not there, or not in memory */
+        size_t n;       /* 0: it is not there */
+        uint64_t at;    /* where in the file */
     } copy[SCR_EC_MAX]; /* [j-1]: CURRENT of the j-th left neighbour */
     void *buf;
     uint64_t bytes; /* of the header: where parity starts */
@@ -136,6 +159,10 @@ struct scr_redhead {
  */
 int scr_redhead_read(const struct scr_env *env, const char *path, struct scr_redhead *h,
                      struct scr_err *err);
+/* The same without buf: files are read to a shelf, and copies stay in the file. */
+int scr_redhead_shelve(const struct scr_env *env, const char *path,
+                       struct scr_shelf *shelf, struct scr_redhead *h,
+                       struct scr_err *err);
 void scr_redhead_fini(struct scr_redhead *h);
 /* The whole of a header as a tree, for those who print it. */
 int scr_redfile_read(const struct scr_env *env, const char *path, scr_hash *header,

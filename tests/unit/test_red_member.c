@@ -331,7 +331,7 @@ static void misuse_is_refused(void **state)
     uint8_t buf[16] = { 0 };
     arrange(&x, sizes, 1);
     const int flags = SCR_MEMBER_READ_DATA;
-    struct scr_member_def def = { &x.g, 4, flags, x.files, 1, NULL, 0 };
+    struct scr_member_def def = { &x.g, 4, flags, x.files, 1, NULL, 0, NULL };
     assert_int_equal(scr_member_open(&posix_env, &def, &m, NULL), SCR_E_ARG);
     def.me = 0; /* which has no files */
     assert_int_equal(scr_member_open(&posix_env, &def, &m, NULL), SCR_E_ARG);

@@ -27,10 +27,7 @@ int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
 
 void scr_redset_fini(struct scr_redset *r)
 {
-    if (r->encoding) /* paths and files are the filemap's */
-        free(r->files);
-    else
-        scr_member_files_free(r->files, r->nfiles);
+    free(r->files);
     scr_current_delete(r->current);
     free(r->redpath);
     free(r->rank_dir);
@@ -194,6 +191,7 @@ int scr_redset_run_all(const struct scr_redset *r, struct scr_redset_run *run, i
                                                          : 0),
                                         .files = run->files,
                                         .nfiles = r->nfiles,
+                                        .stem = run->stem,
                                         .redpath = run->redpath,
                                         .header_bytes = r->header_bytes };
     if (rc == SCR_OK)
@@ -252,24 +250,29 @@ static void enter_redfile(const struct scr_redset *r, scr_filemap *map)
                      (struct scr_meta_of){ r->id, me, r->p->world->size }, 1);
 }
 
-/* Instead of all files there were, or of their redundancy file if the files of current
- * are those of the filemap. */
+/* The files of current in their order, instead of what there was. Those that are not
+ * the filemap's become so. */
 static void enter_files(const struct scr_redset *r, scr_filemap *map)
 {
-    int me = r->p->world->rank;
-    enum scr_scheme s;
-    struct scr_entry *e = scr_filemap_add_rank(map, r->id, me);
-    if (e != NULL && !r->encoding)
+    struct scr_current *c = r->current;
+    struct scr_entry *e = scr_filemap_add_rank(map, r->id, r->p->world->rank);
+    size_t i = 0;
+    if (e != NULL && c->files.n > 0) {
         scr_table_fini(&e->files);
-    for (struct scr_file *f = scr_filemap_first_file(map, r->id, me), *next; f != NULL;
-         f = next) {
+        e->files = c->files;
+        scr_table_init(&c->files, sizeof(struct scr_file));
+        for (SCR_EACH(struct scr_file, f, &e->files))
+            f->meta.arena = &e->files.arena;
+    }
+    for (struct scr_file *f = e != NULL ? (struct scr_file *)e->files.first : NULL,
+                         *next;
+         f != NULL; f = next) {
         next = scr_file_next(f);
-        if (scr_scheme_parse(scr_meta_text(scr_file_meta(f), SCR_META_TYPE), &s))
+        if (i < c->n && f == c->file[i])
+            i++;
+        else
             scr_table_remove(&e->files, f);
     }
-    for (size_t i = 0; i < r->nfiles && !r->encoding; i++)
-        scr_filemap_set_meta(map, r->id, me, r->files[i].path,
-                             &r->current->file[i]->meta);
 }
 
 int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_err *err)

@@ -25,9 +25,9 @@ struct scr_redset {
     int encoding;   /* its parity is new, and its CRC may come from the data's */
     char *rank_dir; /* application files of this rank */
     char *redpath;  /* its redundancy file; set by scr_redset_geom_all */
-    struct scr_current *current;   /* CURRENT of this rank, owned; while it is encoded
-                                      its files, and their paths, are the filemap's */
-    struct scr_member_file *files; /* of it, below rank_dir, owned */
+    struct scr_current *current;   /* CURRENT of this rank, owned; its files may be the
+                                      filemap's */
+    struct scr_member_file *files; /* of it, below rank_dir; paths are their names */
     size_t nfiles;
     struct scr_geom g;
     uint64_t packed[SCR_EC_MAX]; /* [j]: bytes of CURRENT, packed, of the j-th left
@@ -65,10 +65,11 @@ int scr_redset_write_header_all(const struct scr_redset *r, const int *have,
 /* What this member runs the plans for, and with what. */
 struct scr_redset_run {
     const int *have;
-    int flags;                     /* of red/member.h */
-    struct scr_member_file *files; /* may be temporaries, as redpath */
-    const char *redpath;
-    int want_crc; /* the CRCs of the files, and the parity's, on the way */
+    int flags; /* of red/member.h */
+    struct scr_member_file *files;
+    const char *stem;    /* of temporary names (red/member.h), NULL: they have theirs */
+    const char *redpath; /* may be temporary */
+    int want_crc;        /* the CRCs of the files, and the parity's, on the way */
     /* out: */
     int started; /* the plans were run, the same on all members */
     uint32_t parity_crc;

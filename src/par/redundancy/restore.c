@@ -63,7 +63,7 @@ static int look_alone_all(struct scr_restoring *s, int *intact, int rc,
 
 static void restore_fini(struct scr_restoring *s)
 {
-    scr_member_files_free(s->tmp, s->r.nfiles);
+    free(s->stem);
     free(s->tmpred);
     free(s->redfound);
     scr_redhead_fini(&s->head);

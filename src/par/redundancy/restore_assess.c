@@ -208,17 +208,16 @@ static int has_good_parity(const struct scr_restoring *s)
 /* All that the header lists, and the filemap has just these. */
 static int has_good_files(const struct scr_restoring *s)
 {
-    int me = s->p->world->rank;
+    const struct scr_current *c = s->head.current;
     struct scr_restoring own = *s; /* whether there are CRCs */
     struct scr_member_file *files = NULL;
     size_t n = 0;
-    int good = scr_redfile_files(s->head.current, s->r.rank_dir, &files, &n,
-                                 &own.has_crc, NULL) == SCR_OK &&
-               (size_t)scr_filemap_num_files(s->map, s->r.id, me) == n + 1;
+    int have = scr_filemap_num_files(s->map, s->r.id, s->p->world->rank);
+    int good = c->files.n == 0 && (size_t)have == c->n + 1 &&
+               scr_current_list(c, &files, &n, &own.has_crc, NULL) == SCR_OK;
     for (size_t i = 0; i < n && good; i++)
-        good = scr_filemap_get_meta(s->map, s->r.id, me, files[i].path) != NULL &&
-               check_file(&own, &files[i], 1, NULL) == SCR_OK;
-    scr_member_files_free(files, n);
+        good = check_file(&own, &files[i], 1, NULL) == SCR_OK;
+    free(files);
     return good;
 }
 

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Restore, first part: the members of the set, and the files that should exist. */
+#include <fcntl.h>
 #include <stdlib.h>
 
+#include "base/hashfile.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "par/comm/stream.h"
 #include "par/redundancy/restoring.h"
 
 /* --- the set --- */
 
-int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
-                            int rank, struct scr_redhead *head, struct scr_err *err)
+int scr_restore_check_header(const char *path, int id, int rank,
+                             struct scr_redhead *head, int rc, struct scr_err *err)
 {
     const struct scr_redinfo *info = &head->info;
-    int rc = scr_redhead_read(env, path, head, err);
     if (rc == SCR_OK && info->dset_id != id)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: of dataset %d", path, info->dset_id);
     else if (rc == SCR_OK && info->set.world[info->set.member] != rank)
@@ -21,6 +23,29 @@ int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
     if (rc != SCR_OK)
         scr_redhead_fini(head);
     return rc;
+}
+
+int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
+                            int rank, struct scr_redhead *head, struct scr_err *err)
+{
+    int rc = scr_redhead_read(env, path, head, err);
+    return scr_restore_check_header(path, id, rank, head, rc, err);
+}
+
+/* Where the list of this rank's files is read to. */
+static struct scr_shelf shelf_of(const struct scr_restoring *s)
+{
+    struct scr_file *first = scr_filemap_first_file(s->map, s->r.id, s->p->world->rank);
+    return (struct scr_shelf){ s->r.rank_dir, scr_shelf_next(first) };
+}
+
+static int read_own(struct scr_restoring *s)
+{
+    struct scr_shelf shelf = shelf_of(s);
+    int rc =
+        scr_redhead_shelve(s->p->env, s->redfound, &shelf, &s->head, &s->header_why);
+    return scr_restore_check_header(s->redfound, s->r.id, s->p->world->rank, &s->head,
+                                    rc, &s->header_why);
 }
 
 /* The redundancy file the filemap names, read where this dataset's directory is now. */
@@ -40,8 +65,7 @@ void scr_restore_find_header(struct scr_restoring *s)
         if (s->redfound == NULL)
             scr_no_memory(why);
         else
-            s->has_head = scr_restore_read_header(s->p->env, s->redfound, s->r.id, me,
-                                                  &s->head, why) == SCR_OK;
+            s->has_head = read_own(s) == SCR_OK;
     }
     if (s->has_head)
         return;
@@ -111,16 +135,13 @@ int scr_restore_find_set_all(struct scr_restoring *s, int rc, struct scr_err *er
 
 /* --- the meta data --- */
 
-static int add_known(struct scr_current *c, const struct scr_entry *e)
+static int add_known(const struct scr_restoring *s, struct scr_current *c)
 {
-    int rc = SCR_OK;
-    for (SCR_EACH(struct scr_file, f, &e->files)) {
-        enum scr_scheme s;
-        const scr_meta *meta = scr_file_meta(f);
-        if (rc == SCR_OK && !scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &s))
-            rc = scr_current_add(c, meta);
-    }
-    return rc;
+    struct scr_shelf shelf = shelf_of(s);
+    for (const struct scr_file *f = shelf.next; f != NULL;
+         f = scr_shelf_next(scr_file_next(f)))
+        TRY(scr_current_shelve(c, &f->meta, &shelf));
+    return SCR_OK;
 }
 
 /* Own CURRENT from the filemap: when header and all copies of it are gone. NULL if that
@@ -133,7 +154,7 @@ static int current_from_map(const struct scr_restoring *s, struct scr_current **
     if (e == NULL || e->desc == NULL)
         return SCR_OK;
     struct scr_current *c = scr_current_new(me, e->desc, e->dataset);
-    int rc = c != NULL ? add_known(c, e) : SCR_E_NOMEM;
+    int rc = c != NULL ? add_known(s, c) : SCR_E_NOMEM;
     if (rc == SCR_OK && e->expected >= 0 && c->n == (size_t)e->expected) {
         c->has_chunk_crc = scr_hash_get_val_crc(e->tags, "CHUNKCRC", &c->chunk_crc);
         *out = c;
@@ -143,52 +164,93 @@ static int current_from_map(const struct scr_restoring *s, struct scr_current **
     return rc;
 }
 
-/* The copies of a member's CURRENT lie with its right neighbours; the nearest that has
- * its header sends it. why: of each member, why it has none, SCR_OK if it has. */
-static int send_copies(const struct scr_restoring *s, const int *why,
-                       struct scr_parcels *out, struct scr_err *err)
+/* Where a member's CURRENT can be had. */
+struct source {
+    int why;    /* why it has none, SCR_OK if it has */
+    int copies; /* of left neighbours, that it has */
+};
+
+/* The nearest right neighbour of member `of` that has its header: how far it is, or n.
+ */
+static int nearest(const struct scr_set *set, const struct source *from, int of)
 {
-    int n = s->set.n, me = s->set.me;
-    int copies = scr_redfile_copies(n, s->known.failures);
-    for (int j = 1; j <= copies && s->has_head; j++) {
-        const struct scr_redcopy *copy = &s->head.copy[j - 1];
-        int to = (me - j + n) % n, nearest = 1;
-        for (int i = 1; i < j; i++)
-            nearest = nearest && why[(to + i) % n] != SCR_OK;
-        if (why[to] == SCR_OK || !nearest || copy->p == NULL)
-            continue;
-        struct scr_str *bytes = scr_parcel_to(out, to);
-        if (bytes != NULL)
-            scr_str_append_n(bytes, copy->p, copy->n);
-        if (bytes == NULL || bytes->bad)
-            return scr_no_memory(err);
+    int j = 1;
+    while (j < set->n && from[(of + j) % set->n].why != SCR_OK)
+        j++;
+    return j < set->n && j <= from[(of + j) % set->n].copies ? j : set->n;
+}
+
+/* From the redundancy file, without having it in memory. */
+static int send_copy(const struct scr_restoring *s, const struct scr_redcopy *copy,
+                     int to, struct scr_err *err)
+{
+    int fd = -1;
+    const struct scr_sys *sys = s->p->env->sys;
+    int rc = scr_open(sys, s->redfound, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
+    const struct scr_fd from = { sys, fd, s->redfound };
+    struct scr_file_feed feed = scr_file_feed(&from, copy->at, copy->n, err);
+    rc = scr_first(
+        rc, scr_stream_send(&s->set.comm, to, rc == SCR_OK ? &feed.feed : NULL, err));
+    return scr_first(rc, scr_close(sys, &fd, s->redfound, err));
+}
+
+/* The copies of a member's CURRENT lie with its right neighbours; the nearest that has
+ * its header sends it. */
+static int send_copies(const struct scr_restoring *s, const struct source *from,
+                       struct scr_err *err)
+{
+    int n = s->set.n, me = s->set.me, rc = SCR_OK;
+    for (int j = 1; j <= from[me].copies; j++) {
+        int to = (me - j + n) % n;
+        if (from[to].why != SCR_OK && nearest(&s->set, from, to) == j)
+            rc = scr_first(rc, send_copy(s, &s->head.copy[j - 1], to, err));
     }
-    return SCR_OK;
+    return rc;
+}
+
+/* *c stays NULL if no member has it. */
+static int receive_copy(const struct scr_restoring *s, const struct source *from,
+                        struct scr_current **c, struct scr_err *err)
+{
+    struct scr_stream in;
+    struct scr_cursor cur;
+    struct scr_shelf shelf = shelf_of(s);
+    int j = nearest(&s->set, from, s->set.me), n = s->set.n;
+    *c = NULL;
+    if (j == n)
+        return SCR_OK;
+    int rc = scr_stream_begin(&in, &s->set.comm, (s->set.me + j) % n, err);
+    if (rc != SCR_OK || in.feed.rest == 0)
+        return rc;
+    scr_cursor_init_feed(&cur, &in.feed);
+    rc = scr_current_take(&cur, &shelf, c, err);
+    scr_stream_end(&in);
+    return rc;
 }
 
 /* SCR_OK with NULL: it is nowhere. */
-static int find_current(struct scr_restoring *s, const struct scr_parcels *copies,
+static int find_current(struct scr_restoring *s, const struct source *from,
                         struct scr_err *err)
 {
     if (s->has_head) {
         s->r.current = s->head.current;
         s->head.current = NULL;
-        return SCR_OK;
+        return send_copies(s, from, err);
     }
-    if (copies->n > 0)
-        return scr_current_unpack(copies->of[0].bytes.p, copies->of[0].bytes.len,
-                                  &s->r.current, err);
-    return current_from_map(s, &s->r.current) == SCR_OK ? SCR_OK : scr_no_memory(err);
+    TRY(receive_copy(s, from, &s->r.current, err));
+    if (s->r.current == NULL && current_from_map(s, &s->r.current) != SCR_OK)
+        return scr_no_memory(err);
+    return SCR_OK;
 }
 
 /* A rank that could not read its header might have known. */
-static int refuse_unknown(const struct scr_restoring *s, const int *why,
+static int refuse_unknown(const struct scr_restoring *s, const struct source *from,
                           struct scr_err *err)
 {
     int me = s->p->world->rank;
     for (int i = 0; i < s->set.n; i++)
-        if (scr_err_may_pass(why[i]))
-            return scr_fail(err, why[i], 0,
+        if (scr_err_may_pass(from[i].why))
+            return scr_fail(err, from[i].why, 0,
                             "dataset %d: the list of files of rank %d may be in the "
                             "redundancy file of rank %d, which cannot be read",
                             s->r.id, me, s->set.world[i]);
@@ -198,40 +260,29 @@ static int refuse_unknown(const struct scr_restoring *s, const int *why,
         me);
 }
 
-static int take_current(struct scr_restoring *s, const struct scr_parcels *copies,
-                        const int *why, struct scr_err *err)
+static int take_current(struct scr_restoring *s, const struct source *from,
+                        struct scr_err *err)
 {
-    TRY(find_current(s, copies, err));
+    TRY(find_current(s, from, err));
     if (s->r.current == NULL)
-        return refuse_unknown(s, why, err);
+        return refuse_unknown(s, from, err);
     if (s->r.current->rank != s->p->world->rank)
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "dataset %d: meta data of rank %d named as %d's", s->r.id,
                         s->r.current->rank, s->p->world->rank);
-    return scr_redfile_files(s->r.current, s->r.rank_dir, &s->r.files, &s->r.nfiles,
-                             &s->has_crc, err);
+    return scr_current_list(s->r.current, &s->r.files, &s->r.nfiles, &s->has_crc, err);
 }
 
 /* Every member gets its CURRENT and the list of its files. The code is each rank's own.
  */
 static int find_current_all(struct scr_restoring *s, struct scr_err *err)
 {
-    const struct scr_comm *c = &s->set.comm;
-    int mine = s->has_head ? SCR_OK : s->header_why.code, lacks = 0;
-    int why[SCR_EC_MAX];
-    struct scr_parcels out = { 0 }, in = { 0 };
-    int rc = scr_allgather_bytes_all(c, &mine, sizeof mine, why, err);
-    for (int i = 0; rc == SCR_OK && i < s->set.n; i++)
-        lacks = lacks || why[i] != SCR_OK;
-    if (rc == SCR_OK)
-        rc = send_copies(s, why, &out, err);
-    if (lacks)
-        rc = scr_parcels_trade_all(c, rc, &out, &in, err);
-    if (rc == SCR_OK)
-        rc = take_current(s, &in, why, err);
-    scr_parcels_free(&out);
-    scr_parcels_free(&in);
-    return rc;
+    struct source mine = { s->has_head ? SCR_OK : s->header_why.code, 0 };
+    struct source from[SCR_EC_MAX];
+    if (s->has_head)
+        mine.copies = scr_redfile_copies(s->set.n, s->known.failures);
+    TRY(scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, from, err));
+    return take_current(s, from, err);
 }
 
 /* Scheme and failures are the same on all members: one that does not remember them

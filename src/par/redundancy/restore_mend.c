@@ -38,21 +38,21 @@ static int make_dirs(const struct scr_restoring *s, struct scr_err *err)
 
 static int name_temporaries(struct scr_restoring *s, struct scr_err *err)
 {
-    int me = s->p->world->rank, bad = 0;
+    int me = s->p->world->rank;
     s->tmpred = scr_asprintf("%s/.scr/rebuild.%d.tmp", s->dset_dir, me);
-    s->tmp = scr_calloc(s->r.nfiles, sizeof *s->tmp);
-    for (size_t i = 0; s->tmp != NULL && i < s->r.nfiles; i++) {
-        s->tmp[i] = s->r.files[i];
-        s->tmp[i].path = scr_asprintf("%s/.scr/rebuild.%d.%zu.tmp", s->dset_dir, me, i);
-        bad = bad || s->tmp[i].path == NULL;
-    }
-    if (s->tmpred != NULL && s->tmp != NULL && !bad)
+    s->stem = scr_asprintf("%s/.scr/rebuild.%d.", s->dset_dir, me);
+    if (s->tmpred != NULL && s->stem != NULL)
         return SCR_OK;
-    scr_member_files_free(s->tmp, s->r.nfiles);
     free(s->tmpred);
-    s->tmp = NULL;
-    s->tmpred = NULL;
+    free(s->stem);
+    s->tmpred = s->stem = NULL;
     return scr_no_memory(err);
+}
+
+/* Of file number i, malloc'd (red/member.h). */
+static char *temporary(const struct scr_restoring *s, size_t i)
+{
+    return scr_asprintf("%s%zu.tmp", s->stem, i);
 }
 
 void scr_restore_remove_temporaries(const struct scr_restoring *s)
@@ -60,13 +60,16 @@ void scr_restore_remove_temporaries(const struct scr_restoring *s)
     const struct scr_sys *sys = s->p->env->sys;
     if (s->tmpred != NULL)
         (void)scr_file_remove(sys, s->tmpred, NULL);
-    for (size_t i = 0; s->tmp != NULL && i < s->r.nfiles; i++)
-        if (s->tmp[i].path != NULL)
-            (void)scr_file_remove(sys, s->tmp[i].path, NULL);
+    for (size_t i = 0; s->stem != NULL && i < s->r.nfiles; i++) {
+        char *path = temporary(s, i);
+        if (path != NULL)
+            (void)scr_file_remove(sys, path, NULL);
+        free(path);
+    }
 }
 
-/* The files as they are, to note CRCs in. */
-static struct scr_member_file *files_to_read(const struct scr_restoring *s)
+/* The same files, to note CRCs in. */
+static struct scr_member_file *files_to_sum(const struct scr_restoring *s)
 {
     struct scr_member_file *files = scr_calloc(s->r.nfiles, sizeof *files);
     for (size_t i = 0; files != NULL && i < s->r.nfiles; i++)
@@ -97,9 +100,14 @@ static int check_crcs(const struct scr_restoring *s,
 
 static int dress_temporaries(const struct scr_restoring *s, struct scr_err *err)
 {
-    for (size_t i = 0; i < s->r.nfiles && !(s->have[s->set.me] & SCR_HAVE_DATA); i++)
-        TRY(scr_redfile_dress(s->p->env, s->r.current, i, s->tmp[i].path, err));
-    return SCR_OK;
+    int rc = SCR_OK, has_data = s->have[s->set.me] & SCR_HAVE_DATA;
+    for (size_t i = 0; i < s->r.nfiles && !has_data && rc == SCR_OK; i++) {
+        char *path = temporary(s, i);
+        rc = path != NULL ? scr_redfile_dress(s->p->env, s->r.current, i, path, err)
+                          : scr_no_memory(err);
+        free(path);
+    }
+    return rc;
 }
 
 static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
@@ -112,7 +120,7 @@ static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
     if (have == SCR_HAVE_ALL)
         return SCR_OK;
     TRY(make_dirs(s, err));
-    if (s->tmp == NULL)
+    if (s->stem == NULL)
         TRY(name_temporaries(s, err));
     if (!(have & SCR_HAVE_PARITY))
         TRY(scr_redset_header_size(&s->r, &s->r.header_bytes, err));
@@ -125,11 +133,12 @@ static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
 static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
 {
     int flags = 0, have = s->have[s->set.me];
-    struct scr_member_file *sources = files_to_read(s);
+    struct scr_member_file *sources = files_to_sum(s);
     int rc = sources != NULL ? prepare(s, &flags, err) : scr_no_memory(err);
     struct scr_redset_run run = { .have = s->have,
                                   .flags = flags,
-                                  .files = have & SCR_HAVE_DATA ? sources : s->tmp,
+                                  .files = sources,
+                                  .stem = have & SCR_HAVE_DATA ? NULL : s->stem,
                                   .redpath =
                                       have & SCR_HAVE_PARITY ? s->r.redpath : s->tmpred,
                                   .want_crc = have != SCR_HAVE_ALL || s->has_crc };
@@ -179,12 +188,17 @@ static int mend_again_all(struct scr_restoring *s, int rc, struct scr_err *first
 int scr_restore_put_in_place(const struct scr_restoring *s, struct scr_err *err)
 {
     const struct scr_sys *sys = s->p->env->sys;
-    int have = s->have[s->set.me];
-    for (size_t i = 0; i < s->r.nfiles && !(have & SCR_HAVE_DATA); i++)
-        TRY(scr_file_rename(sys, s->tmp[i].path, s->r.files[i].path, err));
-    if (!(have & SCR_HAVE_PARITY))
-        TRY(scr_file_rename(sys, s->tmpred, s->r.redpath, err));
-    return SCR_OK;
+    int have = s->have[s->set.me], rc = SCR_OK;
+    for (size_t i = 0; i < s->r.nfiles && !(have & SCR_HAVE_DATA) && rc == SCR_OK;
+         i++) {
+        char *path = temporary(s, i);
+        rc = path != NULL ? scr_file_rename(sys, path, s->r.files[i].path, err)
+                          : scr_no_memory(err);
+        free(path);
+    }
+    if (rc == SCR_OK && !(have & SCR_HAVE_PARITY))
+        rc = scr_file_rename(sys, s->tmpred, s->r.redpath, err);
+    return rc;
 }
 
 /* Collective over world. */

@@ -14,6 +14,10 @@
 int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
                             int rank, struct scr_redhead *head, struct scr_err *err);
 
+/* The same of one that was read with that code. */
+int scr_restore_check_header(const char *path, int id, int rank,
+                             struct scr_redhead *head, int rc, struct scr_err *err);
+
 /* If rc, agreed, is SCR_E_LOST: a rank that could not read files that might have
  * sufficed reports its transient error instead; unread is this rank's. Collective;
  * agreed. */
@@ -45,7 +49,7 @@ struct scr_restoring {
     struct scr_sight seen[SCR_EC_MAX]; /* of each member */
     int have[SCR_EC_MAX]; /* of each member, what can be used: SCR_HAVE_* */
     /* what is rebuilt */
-    struct scr_member_file *tmp; /* temporary names, like r.files */
+    char *stem; /* of the temporary names of r.files */
     char *tmpred;
 };
 
