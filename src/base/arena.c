@@ -9,12 +9,12 @@
 
 /* Blocks grow with what is asked for, so that a short list costs one small block and a
  * long one few. */
-enum { FIRST = 256, MOST = 256 * 1024, ALIGN = alignof(max_align_t) };
+enum { FIRST = 256, MOST = 256 * 1024, ALIGN = alignof(uint64_t) };
 
 struct scr_arena_block {
     struct scr_arena_block *before;
     size_t size; /* of bytes */
-    alignas(max_align_t) unsigned char bytes[];
+    alignas(uint64_t) unsigned char bytes[];
 };
 
 static int grow(struct scr_arena *a, size_t n)

@@ -22,7 +22,7 @@ struct scr_arena {
         0                                                                              \
     }
 
-/* Zeroed, aligned for any type; NULL: out of memory. */
+/* Zeroed, aligned for pointers and 64-bit numbers; NULL: out of memory. */
 void *scr_arena_get(struct scr_arena *a, size_t n);
 /* A copy of the text, of len bytes of it; NULL for NULL. */
 char *scr_arena_text(struct scr_arena *a, const char *text);

@@ -2,7 +2,9 @@
 /* Which checkpoint is loaded: the newest that can be read, from cache or from the
  * prefix. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/path.h"
 #include "base/str.h"
 #include "core/choose.h"
 #include "core/ctx.h"
@@ -29,6 +31,19 @@ out:
     return rc;
 }
 
+/* What is before the file's name below the rank's directory. */
+static char *dir_of(const char *path, const scr_meta *meta)
+{
+    const char *file = scr_meta_text(meta, SCR_META_FILE);
+    size_t n = file != NULL ? strlen(file) + 1 : 0, len = strlen(path);
+    if (n == 0 || n >= len || strcmp(path + len - n + 1, file) != 0)
+        return scr_path_dir(path);
+    char *dir = scr_strdup(path);
+    if (dir != NULL)
+        dir[len - n] = '\0';
+    return dir;
+}
+
 /* shared gets the files that other ranks may read too, by destination. */
 static int index_files(struct scr_ctx *ctx, int id, struct scr_table *shared,
                        struct scr_err *err)
@@ -37,7 +52,11 @@ static int index_files(struct scr_ctx *ctx, int id, struct scr_table *shared,
     int rc = SCR_OK;
     for (SCR_FILES(f, ctx->cache.map, id, ctx->world.rank)) {
         const scr_meta *meta = scr_file_meta(f);
-        if (rc == SCR_OK && scr_meta_is_full(meta))
+        if (rc != SCR_OK || !scr_meta_is_full(meta))
+            continue;
+        if (r->dir == NULL && (r->dir = dir_of(f->item.name, meta)) == NULL)
+            rc = SCR_E_NOMEM;
+        else
             rc = add_file(r, f->item.name, meta, shared);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of dataset %d", id);

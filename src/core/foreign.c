@@ -161,14 +161,15 @@ int scr_regroup_find_base(struct scr_ctx *ctx, const char *base, struct scr_err 
         return SCR_OK;
     int rc = r->has_bases ? SCR_OK : learn_bases(r, err);
     const struct scr_base *b = rc == SCR_OK ? scr_table_find(&r->bases, base) : NULL;
-    const struct scr_readable *f = NULL;
+    const char *path = NULL;
     if (b == NULL)
         return rc;
     if (b->of != NULL) {
-        rc = scr_regroup_find(ctx, b->of->item.name, err);
-        f = scr_table_find(&r->by_dest, b->of->item.name);
+        TRY(scr_regroup_find(ctx, b->of->item.name, err));
+        rc = scr_readable_path(ctx, scr_table_find(&r->by_dest, b->of->item.name),
+                               &path, err);
     }
-    if (rc == SCR_OK && scr_readable_add(&r->by_name, base, f ? f->path : "") == NULL)
+    if (rc == SCR_OK && scr_readable_add(&r->by_name, base, path ? path : "") == NULL)
         rc = scr_no_memory(err);
     return rc;
 }

@@ -10,6 +10,7 @@
 void scr_restart_fini(struct scr_restart *r)
 {
     free(r->name);
+    free(r->dir);
     scr_table_fini(&r->by_dest);
     scr_table_fini(&r->by_name);
     scr_filemap_delete(r->near);
@@ -28,8 +29,9 @@ void scr_restart_fini(struct scr_restart *r)
 struct scr_readable *scr_readable_add(struct scr_table *files, const char *name,
                                       const char *path)
 {
-    const char *text = scr_arena_text(&files->arena, path);
-    struct scr_readable *f = text != NULL ? scr_table_add(files, name) : NULL;
+    const char *text = scr_arena_share(&files->arena, path);
+    struct scr_readable *f =
+        text != NULL || path == NULL ? scr_table_add(files, name) : NULL;
     if (f != NULL)
         f->path = text;
     return f;
@@ -37,12 +39,51 @@ struct scr_readable *scr_readable_add(struct scr_table *files, const char *name,
 
 int scr_restart_add(struct scr_restart *r, const char *dest, const char *path)
 {
-    const char *base = scr_path_base(dest);
-    int again = scr_table_find(&r->by_name, base) != NULL;
-    return scr_readable_add(&r->by_dest, dest, path) != NULL &&
-                   scr_readable_add(&r->by_name, base, again ? "" : path) != NULL
-               ? SCR_OK
-               : SCR_E_NOMEM;
+    size_t n = r->dir != NULL ? strlen(r->dir) : 0;
+    int is_there = n > 0 && strncmp(path, r->dir, n) == 0 && path[n] == '/' &&
+                   strcmp(path + n + 1, scr_path_base(dest)) == 0;
+    struct scr_readable *f =
+        scr_readable_add(&r->by_dest, dest, is_there ? NULL : path);
+    if (f != NULL)
+        f->is_named = 1;
+    return f != NULL ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_readable_path(const struct scr_ctx *ctx, const struct scr_readable *f,
+                      const char **path, struct scr_err *err)
+{
+    const struct scr_restart *r = &ctx->restart;
+    *path = f != NULL ? f->path : NULL;
+    if (f == NULL || f->path != NULL)
+        return SCR_OK;
+    char *own = scr_path_join(r->dir, scr_path_base(f->item.name));
+    if (own == NULL)
+        return scr_no_memory(err);
+    const struct scr_entry *e =
+        scr_filemap_entry(ctx->cache.map, r->id, ctx->world.rank);
+    const struct scr_file *file = e != NULL ? scr_table_find(&e->files, own) : NULL;
+    *path = file != NULL ? file->item.name : NULL;
+    free(own);
+    return SCR_OK;
+}
+
+int scr_restart_enter_names(struct scr_ctx *ctx, struct scr_err *err)
+{
+    struct scr_restart *r = &ctx->restart;
+    for (SCR_EACH(struct scr_readable, f, &r->by_dest)) {
+        const char *path, *base = scr_path_base(f->item.name);
+        if (r->has_names || !f->is_named)
+            continue;
+        TRY(scr_readable_path(ctx, f, &path, err));
+        if (path == NULL)
+            continue;
+        if (scr_table_find(&r->by_name, base) != NULL)
+            path = "";
+        if (scr_readable_add(&r->by_name, base, path) == NULL)
+            return scr_no_memory(err);
+    }
+    r->has_names = 1;
+    return SCR_OK;
 }
 
 int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *path)

@@ -14,8 +14,10 @@ struct scr_ctx;
 /* A file that can be read, by its destination below the prefix or by its base name. */
 struct scr_readable {
     struct scr_item item;
-    const char *path; /* to read it from; "": several files have that base name */
+    const char *path; /* to read it from; "": several files have that base name; NULL:
+                       * <dir of the restart>/<base name> */
     int is_others;    /* another rank wrote it */
+    int is_named;     /* it may be asked for by its base name */
 };
 
 /* A base name in the prefix directory. */
@@ -35,8 +37,11 @@ struct scr_restart {
     int id;       /* 0: none */
     double start; /* of SCR_Start_restart, scr_now_mono() */
     char *name;
-    /* of struct scr_readable: this rank's files, and others it has asked for */
+    char *dir; /* most of this rank's files in cache are there; NULL: none is */
+    /* of struct scr_readable: this rank's files, and others it has asked for; by name
+     * since a base name was first asked for */
     struct scr_table by_dest, by_name;
+    int has_names;
     scr_filemap *near;       /* what this node has in cache; NULL: not needed so far */
     int in_place;            /* those paths are on the prefix */
     struct scr_plains plain; /* compressed ones this rank unpacked there */
@@ -62,6 +67,12 @@ static inline int scr_restart_is_on_prefix(const struct scr_restart *r)
 void scr_restart_fini(struct scr_restart *r);
 /* Enters a file of this rank. SCR_OK or SCR_E_NOMEM. */
 int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);
+/* The path of one by destination, borrowed; NULL: it has left the cache, or f is NULL.
+ */
+int scr_readable_path(const struct scr_ctx *ctx, const struct scr_readable *f,
+                      const char **path, struct scr_err *err);
+/* Enters those by destination by their base names, once. */
+int scr_restart_enter_names(struct scr_ctx *ctx, struct scr_err *err);
 /* Adds one to files, of struct scr_readable; NULL: out of memory. */
 struct scr_readable *scr_readable_add(struct scr_table *files, const char *name,
                                       const char *path);

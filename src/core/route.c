@@ -207,17 +207,15 @@ static int is_readable(const struct scr_ctx *ctx, const char *path, struct scr_e
 /* By its path below the prefix, or by its base name: a file of this rank, else
  * another's. */
 static int find_file(struct scr_ctx *ctx, int by_base, const char *name,
-                     const struct scr_readable **file, struct scr_err *err)
+                     const char **path, struct scr_err *err)
 {
     const struct scr_table *known =
         by_base ? &ctx->restart.by_name : &ctx->restart.by_dest;
-    int rc = SCR_OK;
-    if ((*file = scr_table_find(known, name)) == NULL) {
-        rc = by_base ? scr_others_find_base(ctx, name, err)
-                     : scr_others_find(ctx, name, err);
-        *file = scr_table_find(known, name);
-    }
-    return rc;
+    TRY(by_base ? scr_restart_enter_names(ctx, err) : SCR_OK);
+    if (scr_table_find(known, name) == NULL)
+        TRY(by_base ? scr_others_find_base(ctx, name, err)
+                    : scr_others_find(ctx, name, err));
+    return scr_readable_path(ctx, scr_table_find(known, name), path, err);
 }
 
 /* *path: of the file called name, "" if several are, NULL if none is. The path comes
@@ -226,12 +224,10 @@ static int find_file(struct scr_ctx *ctx, int by_base, const char *name,
 static int find_restart(struct scr_ctx *ctx, const char *name, const char *dest,
                         const char **path, struct scr_err *err)
 {
-    const struct scr_readable *file = NULL;
     *path = NULL;
-    TRY(dest != NULL ? find_file(ctx, 0, dest, &file, err) : SCR_OK);
-    if (file == NULL && strchr(name, '/') == NULL)
-        TRY(find_file(ctx, 1, name, &file, err));
-    *path = file != NULL ? file->path : NULL;
+    TRY(dest != NULL ? find_file(ctx, 0, dest, path, err) : SCR_OK);
+    if (*path == NULL && strchr(name, '/') == NULL)
+        TRY(find_file(ctx, 1, name, path, err));
     return SCR_OK;
 }
 

@@ -28,7 +28,7 @@ static void pieces_are_zeroed_aligned_and_apart(void **state)
         size_t n = i * 7 % 131;
         piece[i] = scr_arena_get(&a, n);
         assert_non_null(piece[i]);
-        assert_true((uintptr_t)piece[i] % alignof(max_align_t) == 0);
+        assert_true((uintptr_t)piece[i] % alignof(uint64_t) == 0);
         for (size_t k = 0; k < n; k++)
             assert_int_equal(piece[i][k], 0);
         memset(piece[i], (int)(i & 0xff), n);
@@ -84,7 +84,7 @@ static void pieces_may_be_larger_than_any_block(void **state)
     for (size_t i = 0; i < N; i++) {
         piece[i] = scr_arena_get(&a, sizes[i]);
         assert_non_null(piece[i]);
-        assert_true((uintptr_t)piece[i] % alignof(max_align_t) == 0);
+        assert_true((uintptr_t)piece[i] % alignof(uint64_t) == 0);
         assert_int_equal(piece[i][0] | piece[i][sizes[i] - 1], 0);
         memset(piece[i], (int)i + 1, sizes[i]);
     }
