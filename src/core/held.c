@@ -67,30 +67,43 @@ static int store_of(const struct scr_ctx *ctx, const char *path)
     return INT_MAX;
 }
 
-/* rc: of this rank until now; if any rank's is an error the state stays as it was. */
-static int enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state, int rc,
-                     struct scr_err *err)
+/* What the ranks agree on of a dataset: the least of each. */
+enum { LOSSES, LINE, KIND, STORE, SAID };
+
+static void say(const struct scr_ctx *ctx, int id, int64_t *v)
 {
-    enum { CODE, LOSSES, LINE, KIND, STORE, N };
     struct scr_dataset d;
     const struct scr_redplace kept = scr_redplace_get(scr_cache_any_desc(ctx, id));
     int kind = 0;
     if (view_any(ctx, id, &d))
         kind = (d.is_ckpt ? SCR_IS_CKPT : 0) | (d.is_output ? SCR_IS_OUTPUT : 0);
-    int64_t v[N] = { [LOSSES] = kept.failures,
-                     [LINE] = kept.index,
-                     [KIND] = -kind,
-                     [STORE] = store_of(ctx, kept.store) };
-    rc = scr_agree_mins_all(&ctx->world, rc, v, N, err);
-    if (rc != SCR_OK)
-        return rc;
+    v[LOSSES] = kept.failures;
+    v[LINE] = kept.index;
+    v[KIND] = -kind;
+    v[STORE] = store_of(ctx, kept.store);
+}
+
+static void enter(struct scr_ctx *ctx, int id, enum scr_cache_state state,
+                  const int64_t *v)
+{
     scr_cache_set_state(ctx, id, state);
     struct scr_held *h = scr_cache_held(ctx, id);
     h->losses = (int)v[LOSSES];
     h->line = (int)v[LINE];
     h->kind = (int)-v[KIND];
     h->store = v[STORE] < INT_MAX ? (int)v[STORE] : -1;
-    return SCR_OK;
+}
+
+/* rc: of this rank until now; if any rank's is an error the state stays as it was. */
+static int enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state, int rc,
+                     struct scr_err *err)
+{
+    int64_t v[1 + SAID];
+    say(ctx, id, &v[1]);
+    rc = scr_agree_mins_all(&ctx->world, rc, v, 1 + SAID, err);
+    if (rc == SCR_OK)
+        enter(ctx, id, state, &v[1]);
+    return rc;
 }
 
 void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state)
@@ -104,6 +117,20 @@ int scr_cache_enter_ready_all(struct scr_ctx *ctx, int id, int rc, struct scr_er
     if (rc == SCR_OK)
         rc = scr_cache_dataset(ctx, id, &d, err);
     return enter_all(ctx, id, SCR_CACHE_READY, rc, err);
+}
+
+int scr_cache_say(const void *ctx, int id, int64_t *least, struct scr_err *err)
+{
+    struct scr_dataset d;
+    _Static_assert((int)SAID == SCR_RESTORE_LEAST, "all of it rides along");
+    TRY(scr_cache_dataset(ctx, id, &d, err));
+    say(ctx, id, least);
+    return SCR_OK;
+}
+
+void scr_cache_enter_restored(struct scr_ctx *ctx, int id)
+{
+    enter(ctx, id, SCR_CACHE_READY, ctx->cache.restored.least);
 }
 
 int scr_cache_next(const struct scr_ctx *ctx, int above)

@@ -69,10 +69,14 @@ void scr_cache_enter(struct scr_ctx *ctx, int id, int kind,
 /* Enters a dataset that was found in cache, by the maps of all ranks: not every rank
  * knows of a dataset of a different number of ranks. Cannot fail. */
 void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state);
-/* Enters a dataset that was restored or fetched as READY, if every rank has its view:
- * from then on each may act on its own. rc: of this rank until now; if any rank's is an
- * error all leave with that, and there is no new state. */
+/* Enters a dataset that was fetched as READY, if every rank has its view: from then on
+ * each may act on its own. rc: of this rank until now; if any rank's is an error all
+ * leave with that, and there is no new state. */
 int scr_cache_enter_ready_all(struct scr_ctx *ctx, int id, int rc, struct scr_err *err);
+/* The same of one that was restored, which agreed on it: on what say fills, of the
+ * context. Local. */
+int scr_cache_say(const void *ctx, int id, int64_t *least, struct scr_err *err);
+void scr_cache_enter_restored(struct scr_ctx *ctx, int id);
 /* The smallest id above `above` of a dataset in cache, in whatever state; 0: none. What
  * is walked through so may be deleted on the way. */
 int scr_cache_next(const struct scr_ctx *ctx, int above);

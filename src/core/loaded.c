@@ -70,17 +70,21 @@ int scr_readable_path(const struct scr_ctx *ctx, const struct scr_readable *f,
 int scr_restart_enter_names(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
+    if (r->has_names)
+        return SCR_OK;
     for (SCR_EACH(struct scr_readable, f, &r->by_dest)) {
         const char *path, *base = scr_path_base(f->item.name);
-        if (r->has_names || !f->is_named)
+        if (!f->is_named)
             continue;
         TRY(scr_readable_path(ctx, f, &path, err));
         if (path == NULL)
             continue;
         if (scr_table_find(&r->by_name, base) != NULL)
             path = "";
-        if (scr_readable_add(&r->by_name, base, path) == NULL)
+        if (scr_readable_add(&r->by_name, base, path) == NULL) {
+            scr_table_fini(&r->by_name); /* begun anew by the next call */
             return scr_no_memory(err);
+        }
     }
     r->has_names = 1;
     return SCR_OK;

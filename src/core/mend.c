@@ -82,14 +82,9 @@ struct revival {
     double begun; /* scr_now_mono() */
 };
 
-/* Datasets that lack nothing have no event. */
-static void note_begin(void *arg)
-{
-    const struct revival *r = arg;
-    SCR_EVENT(r->ctx, .event = "REBUILD_START", .dset = r->id);
-}
-
-/* With the nodes that have files which were rebuilt. */
+/* With the nodes that have files which were rebuilt. Datasets that lack nothing have no
+ * event, and no rank knows before the end whether one lacks something: none says that a
+ * rebuild begins. */
 static void note_rebuilt(const struct revival *r)
 {
     struct scr_ctx *ctx = r->ctx;
@@ -171,12 +166,12 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
                      .mpi_buf = (size_t)ctx->prm.mpi_buf_size,
                      .crc = ctx->prm.crc_on_copy,
                      .cntl = &ctx->cntl,
-                     .on_rebuild = note_begin },
+                     .say = scr_cache_say,
+                     .arg = ctx },
         .id = id,
         .dset_dir = rivals->dset_dir,
     };
     r.moving.whole = &r.protect.whole;
-    r.protect.arg = &r;
     rc = move_and_rebuild_all(ctx, &r, rc, err);
     if (rc == SCR_OK && r.rep.rebuilt_ranks > 0) {
         ctx->pilot.rebuilt = 1;

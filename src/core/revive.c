@@ -49,12 +49,11 @@ static void rebuild_cache_all(struct scr_ctx *ctx, const struct scr_ids *ids)
         struct scr_err why = SCR_ERR_INIT;
         int id = ids->id[i];
         int rc = scr_cache_restore_all(ctx, id, &why);
-        if (rc == SCR_OK)
-            rc = scr_cache_enter_ready_all(ctx, id, rc, &why);
         if (rc != SCR_OK) {
             leave_as_it_is_all(ctx, id, rc, &why);
             continue;
         }
+        scr_cache_enter_restored(ctx, id);
         scr_flush_mark(ctx, id, SCR_LOC_CACHE,
                        SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
     }

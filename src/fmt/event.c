@@ -23,7 +23,6 @@ const char *const scr_event_names[] = {
     "OUTPUT_START",
     "OUTPUT_END",
     "ENCODE",
-    "REBUILD_START",
     "REBUILD_SUCCESS",
     "REBUILD_FAIL",
     "RESTART_SUCCESS",

@@ -565,8 +565,6 @@ static void take_fetch(const struct taken *t)
 
 static void take_rebuild(const struct taken *t)
 {
-    if (t->rule->arg == SCR_HIST_BEGUN)
-        return;
     *(ends_well(t) ? &t->h->sums.rebuilds : &t->h->sums.rebuilds_failed) += 1;
     if (ends_well(t))
         cost_add(t->h, SCR_COST_REBUILD, t->e->secs);
@@ -643,7 +641,6 @@ static const struct rule rules[] = {
     { "FETCH_START", EARLY, take_fetch, SCR_HIST_BEGUN },
     { "FETCH_SUCCESS", EARLY, take_fetch, SCR_HIST_DONE },
     { "FETCH_FAIL", EARLY, take_fetch, SCR_HIST_FAILED },
-    { "REBUILD_START", EARLY, take_rebuild, SCR_HIST_BEGUN },
     { "REBUILD_SUCCESS", EARLY, take_rebuild, SCR_HIST_DONE },
     { "REBUILD_FAIL", EARLY, take_rebuild, SCR_HIST_FAILED },
     { "RESTART_SUCCESS", DURING, take_restart, SCR_HIST_DONE },

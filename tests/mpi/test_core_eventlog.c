@@ -167,7 +167,7 @@ JOB_CASE(a_run_that_fails, 4)
     job_check_restart(job, ctx, "one", 1);
     job_end(job, ctx);
     check_names(job, "START RUN_START CHECKPOINT_START ENCODE CHECKPOINT_END "
-                     "START REBUILD_START REBUILD_SUCCESS FAILURE RUN_START "
+                     "START REBUILD_SUCCESS FAILURE RUN_START "
                      "RESTART_SUCCESS RUN_END");
     const struct seen failure = look(job, "FAILURE", 0),
                       rebuilt = look(job, "REBUILD_SUCCESS", 0),

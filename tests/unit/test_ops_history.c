@@ -78,7 +78,6 @@ static void failure_and_rebuild(struct scr_history *h)
     ADD(h, .at = 1255, .event = "COMPUTE_START");
     ADD(h, .at = 1285, .event = "RUN_END", .note = "run1: status 137", .host = "login");
     ADD(h, .at = 1290, .event = "NODE_FAIL", .note = "n3: no answer", .host = "login");
-    ADD(h, .at = 1306, .event = "REBUILD_START", .dset = 2);
     ADD(h, .at = 1309, .event = "REBUILD_SUCCESS", .dset = 2, .secs = 3);
     ADD(h, .at = 1310, .event = "FAILURE", .class = "node");
     ADD(h, .at = 1311, .event = "RUN_START", .secs = 6, .run = 2, .version = "4.0.0",

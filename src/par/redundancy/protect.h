@@ -19,9 +19,10 @@ struct scr_protect {
     int whole;             /* restore: each rank's files are where they were, as far as
                      * scr_distribute_all knows: they are read before a search for lost
                      * files */
-    /* restore: files are lost, and their rebuild begins. Local; NULL: not called. */
-    void (*on_rebuild)(void *arg);
-    void *arg; /* of that */
+    /* restore: looks at the entry of the dataset in the map, and says what the ranks
+     * agree on besides; may be NULL */
+    int (*say)(const void *arg, int id, int64_t *least, struct scr_err *err);
+    const void *arg;
 };
 
 /* A dataset to be protected, and what came of it. */
@@ -50,12 +51,14 @@ struct scr_protection {
 int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int rc,
                     struct scr_err *err);
 
+enum { SCR_RESTORE_LEAST = 4 };
 struct scr_restore_report {
-    int rebuilt_ranks; /* world-wide: ranks with rebuilt files */
-    int mine;          /* this rank is one of them */
-    int lost_files;    /* world-wide: files found absent or damaged */
-    uint64_t bytes;    /* rebuilt bytes, world-wide */
-    int intact;        /* every rank had everything, and map is as it was */
+    int64_t least[SCR_RESTORE_LEAST]; /* of what all ranks said */
+    int rebuilt_ranks;                /* world-wide: ranks with rebuilt files */
+    int mine;                         /* this rank is one of them */
+    int lost_files;                   /* world-wide: files found absent or damaged */
+    uint64_t bytes;                   /* rebuilt bytes, world-wide */
+    int intact; /* every rank had everything, and map is as it was */
 };
 
 /* After distribution: dset_dir is this rank's dataset directory (created), map what it

@@ -27,6 +27,12 @@ static int enter(struct scr_restoring *s, struct scr_err *err)
     return p->cntl != NULL ? scr_cntl_write(p->env, p->cntl, s->map, err) : SCR_OK;
 }
 
+static int say(const struct scr_restoring *s, int64_t *least, struct scr_err *err)
+{
+    const struct scr_protect *p = s->p;
+    return p->say != NULL ? p->say(p->arg, s->r.id, least, err) : SCR_OK;
+}
+
 /* Agrees on the last step, and reports. */
 static int finish_all(const struct scr_restoring *s, int rc,
                       struct scr_restore_report *rep, struct scr_err *err)
@@ -34,11 +40,14 @@ static int finish_all(const struct scr_restoring *s, int rc,
     enum { RANKS, FILES, BYTES };
     struct scr_vote v = { .sum = { s->have[s->set.me] != SCR_HAVE_ALL,
                                    (uint64_t)s->lost_files, rebuilt_bytes(s) } };
+    if (rc == SCR_OK)
+        rc = say(s, v.least, err);
     rc = scr_vote_all(s->p->world, rc, &v, err);
     if (rc != SCR_OK) {
         scr_restore_remove_temporaries(s);
         return rc;
     }
+    memcpy(rep->least, v.least, sizeof rep->least);
     rep->mine = s->have[s->set.me] != SCR_HAVE_ALL;
     rep->rebuilt_ranks = (int)v.sum[RANKS];
     rep->lost_files = v.sum[FILES] > INT32_MAX ? INT32_MAX : (int)v.sum[FILES];
@@ -48,16 +57,20 @@ static int finish_all(const struct scr_restoring *s, int rc,
 
 /* Agrees on rc. Where every rank has found that it lacks nothing, and the members of
  * each set agree about it, no rank has to learn who is in which. */
-static int look_alone_all(struct scr_restoring *s, int *intact, int rc,
-                          struct scr_err *err)
+static int look_alone_all(struct scr_restoring *s, struct scr_restore_report *rep,
+                          int rc, struct scr_err *err)
 {
+    enum { HAS_ALL = SCR_RESTORE_LEAST };
     const struct scr_redinfo *info = &s->head.info;
-    int has_all = rc == SCR_OK && scr_restore_has_all(s);
-    struct scr_vote v = { .least = { has_all } };
+    struct scr_vote v = { .least = { 0 } };
+    int has_all =
+        rc == SCR_OK && scr_restore_has_all(s) && say(s, v.least, NULL) == SCR_OK;
+    v.least[HAS_ALL] = has_all;
     if (has_all)
         v.sum[0] = scr_setdesc_share(&info->set, info->set.member, info->chunk);
     rc = scr_vote_all(s->p->world, rc, &v, err);
-    *intact = rc == SCR_OK && v.least[0] && v.sum[0] == 0;
+    rep->intact = rc == SCR_OK && v.least[HAS_ALL] && v.sum[0] == 0;
+    memcpy(rep->least, v.least, sizeof rep->least);
     return rc;
 }
 
@@ -83,19 +96,13 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
     memset(rep, 0, sizeof *rep);
     int rc = scr_redset_init(&s.r, p, &s.set, id, dset_dir, err);
     if (p->whole)
-        TRY_OUT(look_alone_all(&s, &rep->intact, rc, err));
+        TRY_OUT(look_alone_all(&s, rep, rc, err));
     if (rep->intact)
         goto out;
     TRY_OUT(scr_restore_find_set_all(&s, rc, err));
     rc = scr_restore_find_files_all(&s, err);
     rc = scr_restore_assess_all(&s, rc, err);
-    struct scr_vote v = { .least = { scr_restore_is_whole(&s) } };
-    TRY_OUT(scr_vote_all(p->world, rc, &v, err));
-    if (v.least[0] == 0) {
-        if (p->on_rebuild != NULL)
-            p->on_rebuild(p->arg);
-        TRY_OUT(scr_restore_mend_all(&s, err));
-    }
+    TRY_OUT(scr_restore_mend_all(&s, rc, err));
     rc = scr_restore_put_in_place(&s, err);
     if (rc == SCR_OK)
         rc = enter(&s, err);

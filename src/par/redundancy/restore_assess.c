@@ -155,11 +155,13 @@ int scr_restore_look_all(struct scr_restoring *s, int deep, int rc, struct scr_e
         rc == SCR_OK ? look(s, deep) : (struct scr_sight){ .failed = 1 };
     rc = scr_first(
         rc, scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, s->seen, err));
+    s->suffices = 0;
     for (int i = 0; i < s->set.n; i++)
         if (rc != SCR_OK || s->seen[i].failed)
             return rc;
     int would = suffices(s, 1);
-    return suffices(s, 0) ? SCR_OK : refuse(s, would, err);
+    s->suffices = suffices(s, 0);
+    return s->suffices ? SCR_OK : refuse(s, would, err);
 }
 
 int scr_restore_is_whole(const struct scr_restoring *s)
@@ -177,7 +179,8 @@ int scr_restore_assess_all(struct scr_restoring *s, int rc, struct scr_err *err)
     rc = scr_restore_look_all(s, 0, rc, err);
     /* The rebuild reads every byte and checks it on the way; without one it is done
      * here. */
-    return scr_restore_is_whole(s) ? scr_restore_look_all(s, 1, rc, err) : rc;
+    return s->suffices && scr_restore_is_whole(s) ? scr_restore_look_all(s, 1, rc, err)
+                                                  : rc;
 }
 
 /* --- without a set --- */

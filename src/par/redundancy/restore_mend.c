@@ -201,17 +201,21 @@ int scr_restore_put_in_place(const struct scr_restoring *s, struct scr_err *err)
     return rc;
 }
 
-/* Collective over world. */
-int scr_restore_mend_all(struct scr_restoring *s, struct scr_err *err)
+/* Where another set cannot be rebuilt, the work is in vain: that is rare, and costs a
+ * reduction less where it is not so. */
+int scr_restore_mend_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
     struct scr_err first = SCR_ERR_INIT;
-    int whole = scr_restore_is_whole(s);
-    int rc = whole ? SCR_OK : rebuild_all(s, &first);
-    if (scr_and_all(s->p->world, rc == SCR_OK))
+    int lacks = s->suffices && !scr_restore_is_whole(s);
+    int rebuilt = lacks ? rebuild_all(s, &first) : SCR_OK;
+    struct scr_vote v = { .least = { rebuilt == SCR_OK } };
+    rc = scr_vote_all(s->p->world, rc, &v, err);
+    if (rc == SCR_OK && v.least[0])
         return SCR_OK;
-    if (!whole)
-        rc = mend_again_all(s, rc, &first, err);
-    rc = scr_agree_all(s->p->world, rc, err);
+    if (rc == SCR_OK) {
+        rc = lacks ? mend_again_all(s, rebuilt, &first, err) : SCR_OK;
+        rc = scr_agree_all(s->p->world, rc, err);
+    }
     if (rc != SCR_OK)
         scr_restore_remove_temporaries(s);
     return rc;

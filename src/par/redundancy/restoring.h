@@ -48,6 +48,7 @@ struct scr_restoring {
     struct scr_err why; /* the first of them; the first unread one, if any is */
     struct scr_sight seen[SCR_EC_MAX]; /* of each member */
     int have[SCR_EC_MAX]; /* of each member, what can be used: SCR_HAVE_* */
+    int suffices;         /* every member has looked, and that is enough */
     /* what is rebuilt */
     char *stem; /* of the temporary names of r.files */
     char *tmpred;
@@ -80,8 +81,9 @@ int scr_restore_look_all(struct scr_restoring *s, int deep, int rc,
 int scr_restore_is_whole(const struct scr_restoring *s);
 
 /* Collective over world; agreed: rebuilds what is lost in this rank's set, under
- * temporary names. */
-int scr_restore_mend_all(struct scr_restoring *s, struct scr_err *err);
+ * temporary names, where what is left suffices. rc: of this rank until now, as it was
+ * assessed; if any rank's is an error all leave with that. */
+int scr_restore_mend_all(struct scr_restoring *s, int rc, struct scr_err *err);
 /* Local: the rebuilt files of this rank get their names. */
 int scr_restore_put_in_place(const struct scr_restoring *s, struct scr_err *err);
 /* Local: after a failure, of any rank. */
