@@ -52,6 +52,7 @@ struct scr_cached {
     struct scr_held *held; /* nheld datasets in cache, the same on all ranks */
     int *leaving;          /* ids, in their turn (room.c); room for all of held */
     size_t nheld, room;    /* room: of held and leaving */
+    struct scr_restore_report restored; /* what was rebuilt of the last one restored */
     struct scr_spare spare;
 };
 

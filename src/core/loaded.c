@@ -67,27 +67,32 @@ int scr_readable_path(const struct scr_ctx *ctx, const struct scr_readable *f,
     return SCR_OK;
 }
 
+static int enter_name(struct scr_ctx *ctx, const struct scr_readable *f,
+                      struct scr_err *err)
+{
+    struct scr_table *names = &ctx->restart.by_name;
+    const char *path, *base = scr_path_base(f->item.name);
+    TRY(scr_readable_path(ctx, f, &path, err));
+    if (path == NULL)
+        return SCR_OK;
+    const char *first = scr_table_find(names, base) == NULL ? path : "";
+    return scr_readable_add(names, base, first) != NULL ? SCR_OK : scr_no_memory(err);
+}
+
+/* One that ran out of memory is begun anew by the next call. */
 int scr_restart_enter_names(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
+    int rc = SCR_OK;
     if (r->has_names)
         return SCR_OK;
-    for (SCR_EACH(struct scr_readable, f, &r->by_dest)) {
-        const char *path, *base = scr_path_base(f->item.name);
-        if (!f->is_named)
-            continue;
-        TRY(scr_readable_path(ctx, f, &path, err));
-        if (path == NULL)
-            continue;
-        if (scr_table_find(&r->by_name, base) != NULL)
-            path = "";
-        if (scr_readable_add(&r->by_name, base, path) == NULL) {
-            scr_table_fini(&r->by_name); /* begun anew by the next call */
-            return scr_no_memory(err);
-        }
-    }
-    r->has_names = 1;
-    return SCR_OK;
+    for (SCR_EACH(struct scr_readable, f, &r->by_dest))
+        if (rc == SCR_OK && f->is_named)
+            rc = enter_name(ctx, f, err);
+    if (rc != SCR_OK)
+        scr_table_fini(&r->by_name);
+    r->has_names = rc == SCR_OK;
+    return rc;
 }
 
 int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *path)

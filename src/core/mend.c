@@ -173,6 +173,7 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
     };
     r.moving.whole = &r.protect.whole;
     rc = move_and_rebuild_all(ctx, &r, rc, err);
+    ctx->cache.restored = r.rep;
     if (rc == SCR_OK && r.rep.rebuilt_ranks > 0) {
         ctx->pilot.rebuilt = 1;
         note_rebuilt(&r);
