@@ -20,26 +20,12 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-/* The text to a file, or to stdout. */
-static int put(struct scr_tool *t, const char *path, const struct scr_str *text,
-               struct scr_err *err)
-{
-    if (text->bad)
-        return scr_no_memory(err);
-    if (strcmp(path, "-") == 0) {
-        (void)fwrite(text->p, 1, text->len, t->out); /* scr_tool_main checks it */
-        return SCR_OK;
-    }
-    TRY(scr_report_put(&t->env, path, text, err));
-    scr_tool_print_line(t, "%s", path);
-    return SCR_OK;
-}
-
+/* To a file, or to stdout. */
 static int report(struct scr_tool *t, const struct scr_args *a, const struct report *r,
                   struct scr_err *err)
 {
-    struct scr_str text = SCR_STR_INIT;
     int is_json = a->opt[OPT_JSON] != NULL;
+    scr_writer writer = is_json ? scr_report_json_write : scr_report_html_write;
     const char *path = a->opt[OPT_OUTPUT] ? a->opt[OPT_OUTPUT]
                        : is_json          ? "-"
                                           : "scr_report.html";
@@ -47,10 +33,12 @@ static int report(struct scr_tool *t, const struct scr_args *a, const struct rep
         scr_report_text(t, r);
         return SCR_OK;
     }
-    is_json ? scr_report_json(r, &text) : scr_report_html(r, &text);
-    int rc = put(t, path, &text, err);
-    scr_str_free(&text);
-    return rc;
+    if (strcmp(path, "-") == 0)
+        return writer(SCR_FD(t->env.sys, fileno(t->out), "stdout"), r, err);
+    TRY(scr_file_replace_by(t->env.sys, path, writer, r,
+                            (struct scr_replace){ 0644, SCR_VOLATILE }, err));
+    scr_tool_print_line(t, "%s", path);
+    return SCR_OK;
 }
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)

@@ -4,6 +4,7 @@
 #ifndef SCR_TOOL_REPORT_H
 #define SCR_TOOL_REPORT_H
 
+#include "base/io.h"
 #include "base/str.h"
 #include "ops/history.h"
 #include "tool.h"
@@ -22,9 +23,6 @@ enum { SCR_REPORT_MOST = 2000 };
  * any case. */
 int scr_report_read(const struct scr_env *env, const struct scr_prefix *prefix,
                     const char *logfile, struct scr_history *h, struct scr_err *err);
-/* Replaces a file. */
-int scr_report_put(const struct scr_env *env, const char *path,
-                   const struct scr_str *text, struct scr_err *err);
 /* The page of a prefix directory, into a file. */
 int scr_report_page(struct scr_tool *t, const char *prefix, const char *path,
                     struct scr_err *err);
@@ -32,8 +30,12 @@ int scr_report_page(struct scr_tool *t, const char *prefix, const char *path,
 /* One JSON value, into an empty text, also safe inside a script element. Out of memory
  * out is bad. */
 void scr_report_json(const struct report *r, struct scr_str *out);
-/* The page, with that value in it. */
-void scr_report_html(const struct report *r, struct scr_str *out);
+/* That value, in pieces, as it may be as long as the log, and the page with it. Both
+ * are a scr_writer (base/io.h) of a struct report. */
+int scr_report_json_write(const struct scr_fd *to, const void *report,
+                          struct scr_err *err);
+int scr_report_html_write(const struct scr_fd *to, const void *report,
+                          struct scr_err *err);
 void scr_report_text(struct scr_tool *t, const struct report *r);
 
 /* Sentences on odd lines of the log: the next one into buf, and *i, which begins as 0,

@@ -25,42 +25,33 @@ int scr_report_read(const struct scr_env *env, const struct scr_prefix *prefix,
     return scr_history_finish(h, err);
 }
 
-int scr_report_put(const struct scr_env *env, const char *path,
-                   const struct scr_str *text, struct scr_err *err)
-{
-    return text->bad
-               ? scr_no_memory(err)
-               : scr_file_replace(env->sys, path, text->p, text->len,
-                                  (struct scr_replace){ 0644, SCR_VOLATILE }, err);
-}
-
-void scr_report_html(const struct report *r, struct scr_str *out)
+int scr_report_html_write(const struct scr_fd *to, const void *report,
+                          struct scr_err *err)
 {
     struct scr_str json = SCR_STR_INIT;
-    scr_report_json(r, &json);
-    scr_str_append_n(out, scr_report_page_head, sizeof scr_report_page_head);
-    scr_str_append_n(out, json.p, json.len);
-    scr_str_append_n(out, scr_report_page_tail, sizeof scr_report_page_tail);
-    if (json.bad)
-        scr_str_spoil(out);
+    scr_report_json(report, &json);
+    int rc;
+    TRY_OUT(json.bad ? scr_no_memory(err) : SCR_OK);
+    TRY_OUT(scr_write_all(to, scr_report_page_head, sizeof scr_report_page_head, err));
+    TRY_OUT(scr_write_all(to, json.p, json.len, err));
+    TRY_OUT(scr_write_all(to, scr_report_page_tail, sizeof scr_report_page_tail, err));
+out:
     scr_str_free(&json);
+    return rc;
 }
 
 int scr_report_page(struct scr_tool *t, const char *prefix, const char *path,
                     struct scr_err *err)
 {
     struct scr_history h;
-    struct scr_str page = SCR_STR_INIT;
     TRY(scr_tool_prefix(t, prefix, 0, err));
     int rc = scr_report_read(&t->env, &t->prefix, NULL, &h, err);
     const struct report r = {
         .h = &h, .source = prefix, .now = (double)time(NULL), .most = SCR_REPORT_MOST
     };
     if (rc == SCR_OK)
-        scr_report_html(&r, &page);
-    if (rc == SCR_OK)
-        rc = scr_report_put(&t->env, path, &page, err);
-    scr_str_free(&page);
+        rc = scr_file_replace_by(t->env.sys, path, scr_report_html_write, &r,
+                                 (struct scr_replace){ 0644, SCR_VOLATILE }, err);
     scr_history_fini(&h);
     return rc;
 }

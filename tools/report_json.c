@@ -35,6 +35,22 @@ static const char *const states[] = { [SCR_HIST_NOT] = "none",
                                       [SCR_HIST_DONE] = "done",
                                       [SCR_HIST_FAILED] = "failed" };
 
+/* --- pieces --- */
+
+struct sink {
+    struct scr_drain drain; /* first: the text points to it */
+    const struct scr_fd *to;
+    struct scr_err *err;
+    char last; /* character written */
+};
+
+static int take(struct scr_drain *d, char *p, size_t n)
+{
+    struct sink *sink = (void *)d;
+    sink->last = p[n - 1];
+    return scr_write_all(sink->to, p, n, sink->err);
+}
+
 /* --- values --- */
 
 static void escape(struct scr_str *s, const char *text)
@@ -55,7 +71,8 @@ static void escape(struct scr_str *s, const char *text)
 /* Precedes a value with a comma, unless it is the first, and, in an object, its key. */
 static void begin(struct scr_str *s, const char *key)
 {
-    char last = s->len > 0 ? s->p[s->len - 1] : '[';
+    const struct sink *sink = (const void *)s->drain;
+    char last = s->len > 0 ? s->p[s->len - 1] : sink != NULL ? sink->last : '[';
     if (last != '[' && last != '{')
         scr_str_append(s, ",");
     if (key != NULL)
@@ -381,4 +398,17 @@ void scr_report_json(const struct report *r, struct scr_str *out)
     put_lists(r, out);
     put_log(r, out);
     scr_str_append(out, "}\n");
+}
+
+int scr_report_json_write(const struct scr_fd *to, const void *report,
+                          struct scr_err *err)
+{
+    struct sink sink = { .drain = { .take = take }, .to = to, .err = err, .last = '[' };
+    struct scr_str s = { .drain = &sink.drain };
+    scr_report_json(report, &s);
+    if (!s.bad)
+        scr_str_drain(&s);
+    int rc = !s.bad ? SCR_OK : err->code != SCR_OK ? err->code : scr_no_memory(err);
+    scr_str_free(&s);
+    return rc;
 }
