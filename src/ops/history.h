@@ -36,7 +36,8 @@
  * Computing is what COMPUTE_END says, without restart time; in older logs, and in a run
  * that died, what passed from a start, or the end of a dataset or flush, to the next
  * dataset or to the end of the run. A restart without a checkpoint after a failure
- * loses all computing of the run that failed. Time between runs is idle. */
+ * loses all computing of the run that failed, and of those before it that failed
+ * without a checkpoint, too. Time between runs is idle. */
 #ifndef SCR_OPS_HISTORY_H
 #define SCR_OPS_HISTORY_H
 

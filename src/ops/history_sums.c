@@ -95,11 +95,12 @@ struct redone {
 };
 
 /* After a failure a run without a checkpoint computes all again, if it gets anywhere: a
- * run that died in its restart may be followed by one that continues. */
+ * run that died in its restart may be followed by one that continues. If the run that
+ * failed got nowhere, so does the one before: run is each of them in turn. */
 static int redone_by(const struct scr_history *h, const struct scr_hist_again *a,
-                     struct redone *out)
+                     int64_t run, struct redone *out)
 {
-    const struct scr_hist_run *r = &h->run[a->run];
+    const struct scr_hist_run *r = &h->run[run];
     if (a->dset >= 0) {
         *out = (struct redone){ h->dset[a->dset].phases, SCR_HIST_NONE };
         return 1;
@@ -107,7 +108,7 @@ static int redone_by(const struct scr_history *h, const struct scr_hist_again *a
     int64_t failed = r->failure < 0 ? SCR_HIST_NONE : h->failure[r->failure].run;
     int gets_on = r->end == SCR_RUN_ENDED || r->end == SCR_RUN_HALTED ||
                   r->ckpts + r->outputs > 0;
-    if (failed < 0 || r->restarted >= 0 || !gets_on)
+    if (failed < 0 || r->restarted >= 0 || gets_on != (run == a->run))
         return 0;
     *out = (struct redone){ h->run[failed].phases, failed };
     return 1;
@@ -146,16 +147,20 @@ static void find_lost(struct scr_history *h)
 {
     int64_t top = SCR_HIST_NONE, seen = 0;
     struct redone what;
+    double lost;
     for (size_t i = 0; i < h->nagains; i++) {
         const struct scr_hist_again *a = &h->again[i];
         for (; seen < a->phases; top = seen++)
             h->phase[seen].before = top;
-        double lost = redone_by(h, a, &what) ? lose(h, a, &what, &top) : 0;
-        int64_t failure = h->run[a->run].failure;
-        if (failure >= 0)
-            h->failure[failure].lost += lost;
-        else
-            h->sums.lost_without += lost;
+        for (int64_t run = a->run; run >= 0 && redone_by(h, a, run, &what);
+             run = what.of) {
+            int64_t failure = h->run[run].failure;
+            lost = lose(h, a, &what, &top);
+            if (failure >= 0)
+                h->failure[failure].lost += lost;
+            else
+                h->sums.lost_without += lost;
+        }
     }
 }
 

@@ -338,6 +338,31 @@ static void jobs_do_not_mix(void **state)
     scr_history_fini(&h);
 }
 
+/* Two runs that died before their first checkpoint, and one that began again. */
+static void runs_that_got_nowhere_lose_all(void **state)
+{
+    (void)state;
+    struct scr_history h;
+    scr_history_init(&h);
+    for (int i = 0; i < 3; i++) {
+        if (i > 0)
+            ADD(&h, .at = 1000 + 100 * i, .event = "FAILURE", .class = "process");
+        ADD(&h, .at = 1000 + 100 * i, .event = "RUN_START", .secs = 0, .version = "4");
+        ADD(&h, .at = 1000 + 100 * i, .event = "COMPUTE_START");
+        if (i < 2)
+            ADD(&h, .at = 1030 + 110 * i, .event = "INTERVAL", .secs = 60);
+    }
+    ADD(&h, .at = 1260, .event = "COMPUTE_END", .secs = 60);
+    ADD(&h, .at = 1260, .event = "RUN_END", .secs = 60);
+    finish(&h);
+    assert_int_equal(h.nfailures, 2);
+    assert_near(h.failure[0].lost, 30);
+    assert_near(h.failure[1].lost, 40);
+    assert_near(h.sums.secs[SCR_TIME_LOST], 70);
+    assert_near(h.sums.secs[SCR_TIME_KEPT], 60);
+    scr_history_fini(&h);
+}
+
 /* Without computing times, versions and failures, and with the flush in the secs of
  * the checkpoint. */
 static void older_logs_are_read(void **state)
@@ -443,6 +468,7 @@ int main(void)
         cmocka_unit_test(odd_logs_are_counted),
         cmocka_unit_test(nothing_is_a_history_too),
         cmocka_unit_test(jobs_do_not_mix),
+        cmocka_unit_test(runs_that_got_nowhere_lose_all),
         cmocka_unit_test(older_logs_are_read),
         cmocka_unit_test(ends_without_failure_and_failed_restarts),
         cmocka_unit_test(fetches_in_init_and_nodes),
