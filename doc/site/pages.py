@@ -125,7 +125,8 @@ def link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         elif isinstance(node, nodes.Text) and not quiet(node):
             pieces, at, text = [], 0, node.astext()
             for match in NAME.finditer(text):
-                place = place_of(app, *match.groups())
+                code = isinstance(node.parent, nodes.literal) # where (1) is an argument
+                place = place_of(app, match.group(1), None if code else match.group(2))
                 again = match.groups() in seen and not docname.startswith("doc/site/")
                 if place and place[0] != docname and not again:
                     seen.add(match.groups())
