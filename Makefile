@@ -6,6 +6,7 @@
 #   make check    build with warnings as errors and run all tests and linters
 #   make quick    the same with linters, unit tests and a dozen of those under mpirun: a minute
 #   make cluster  a shell on five emulated nodes under Slurm (as root)
+#   make campaign thousands of random histories over all features against a specification (tests/campaign)
 #   make html     the guide and all manual pages as web pages, in build/openmpi/html
 #   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine, and what grows with
 #                 the number of ranks
@@ -22,6 +23,7 @@
 # BENCH="--cases XOR --rounds 5" (bench/run.py --help); FLUSH_BENCH="--mib 64" (bench/flush.py --help);
 # SCALE_BENCH="--most 1000000" (bench/scale.c), which takes 4 GiB of memory;
 # FILES_BENCH="--files 20000" (bench/files.py --help);
+# CAMPAIGN="--count 20000 --first 1" (tests/campaign/promises.py --help);
 # SKIP_DEPS=1 leaves the installed packages alone.
 MPI ?= openmpi
 PREFIX ?= /usr/local
@@ -32,6 +34,7 @@ BENCH ?=
 FLUSH_BENCH ?=
 SCALE_BENCH ?=
 FILES_BENCH ?= --files 1000 --rounds 3
+CAMPAIGN ?= --count 5000
 BUILD ?= build/$(MPI)
 CMAKE_ARGS ?=
 
@@ -50,7 +53,8 @@ else
 deps = scripts/install-deps.sh
 endif
 
-.PHONY: build drill html bench check quick lint asan asan-mpi asan-configure install clean cluster dist package rpm package-check
+.PHONY: build drill html bench campaign check quick lint asan asan-mpi asan-configure install clean cluster dist package
+.PHONY: rpm package-check
 .PHONY: deps-build deps-check deps-cluster deps-docs deps-package
 build: deps-build
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
@@ -75,6 +79,15 @@ bench: build
 	$(BUILD)/bench/throttle /dev/shm /dev/shm
 	$(BUILD)/bench/scale $(SCALE_BENCH) /dev/shm
 	bench/model.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt --count $(BUILD)/bench/libscr_count.so
+
+# Ranks are forked, which needs the handles of MPICH.
+campaign:
+	+$(MAKE) MPI=mpich campaign-mpich
+.PHONY: campaign-mpich
+campaign-mpich: deps-check
+	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON $(CMAKE_ARGS)
+	cmake --build $(BUILD) -j$(JOBS) --target scr_tool promises_forked
+	tests/campaign/promises.py --build $(BUILD) --shrink --keep $(BUILD) $(CAMPAIGN)
 
 # ctest leaves out what matches all of several -LE, and only what matches the last of several -E.
 NOT_CLUSTER = $(if $(filter -LE --label-exclude,$(CTEST)),-E '^cluster\.',-LE cluster)

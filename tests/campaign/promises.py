@@ -1,0 +1,689 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random histories of a program that checkpoints, over all features of SCR, against the promises of spec.py.
+
+A history is some runs and what happens between them: a line each, drawn from one seed. Lines of a history:
+
+    world NODE,…                                 the node of each rank, of the widest run
+    case STYLE NAME=VALUE… level=SCHEME:…        a prefix directory, of promises.c's style; Level of spec.py
+    run CASE JOB RANKS NAME=VALUE… : STEP; …     STEP: of promises.c
+    lose NODE [SPARE]                            with what it stores; a spare takes its place, or it is empty
+    turn N                                       ranks move N nodes on
+    damage NODE                                  one byte of the newest file in its cache
+    scr CASE JOB WORD…                           a command; @N: the name of N datasets before, #N: its number
+
+usage: promises.py [--seed N] [--count N] [--shrink] [--sabotage WHAT] [FILE.hist …]
+"""
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import glob
+import itertools
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import disk
+import spec
+from spec import SHARED_STORE, Case, Level, Run
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PATIENCE = 60 # seconds of a run
+WHERE = os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+LOOKS = ("index --list", "inspect", "why", "status", "have_restart", "verify", "index --long", "halt --list")
+
+
+# --- drawing a history ---
+
+class Draw:
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.lines = []
+
+    def chance(self, p):
+        return self.rng.random() < p
+
+    def pick(self, *words):
+        return self.rng.choice(words)
+
+    def history(self):
+        self.ranks = self.pick(2, 3, 4, 4, 4, 4, 5, 6, 8)
+        each = self.pick(1, 1, 2, 3)
+        self.nodes = [f"n{i // each + 1}" for i in range(self.ranks)]
+        self.spares = itertools.count(1)
+        self.lines = [f"world {','.join(self.nodes)}"]
+        self.cases = [self.case() for _ in range(self.pick(1, 1, 2))]
+        for _ in range(self.pick(2, 3, 3, 4, 4, 5, 6)):
+            self.run()
+            self.between()
+        self.run()
+        return self.lines
+
+    def level(self, interval, store, count):
+        scheme = self.pick("SINGLE", "PARTNER", "XOR", "XOR", "XOR", "RS")
+        failures = self.pick(1, 2, 3) if scheme == "RS" else self.pick(1, 1, 2) if scheme == "PARTNER" else 1
+        return Level(scheme, interval, store, count, self.pick(1, 2, 2, 3, 4, 8, 8), failures, self.chance(0.1))
+
+    def levels(self):
+        count = self.pick(-1, -1, -1, 1, 2, 2, 3)
+        if self.chance(0.6):
+            return [dataclasses.replace(self.level(1, "cache", count))]
+        own = self.chance(0.5)
+        return [self.level(i, f"L{n}" if own else "cache", count)
+                for n, i in enumerate([1, self.pick(2, 3), self.pick(4, 6)][:self.pick(2, 2, 3)])]
+
+    def shared_levels(self, levels):
+        """Stores where several ranks can write one file."""
+        where = self.rng.random()
+        if where < 0.12:
+            return [dataclasses.replace(level, bypass=True) for level in levels]
+        if where < 0.2:
+            return [dataclasses.replace(level, store=SHARED_STORE) for level in levels]
+        if where < 0.25:
+            return [*levels[:-1], dataclasses.replace(levels[-1], store=SHARED_STORE)]
+        return levels
+
+    def case(self):
+        env = {"SCR_FLUSH": self.pick("0", "1", "1", "2", "3", "10"), "SCR_RESTART_PAST_LOST_OUTPUT": "1"}
+        for p, name, value in ((0.3, "SCR_FLUSH_ASYNC", "1"), (0.25, "SCR_FLUSH_COMPRESS", "ZSTD"),
+                               (0.1, "SCR_FETCH_BYPASS", "1"), (0.25, "SCR_RESTART_ANY_RANKS", "1"),
+                               (0.1, "SCR_GLOBAL_RESTART", "1"), (0.1, "SCR_PRESERVE_DIRECTORIES", "0"),
+                               (0.2, "SCR_PREFIX_SIZE", self.pick("1", "2", "3")), (0.15, "SCR_FLUSH_ON_RESTART", "1"),
+                               (0.1, "SCR_RESTART_PAST_LOST_OUTPUT", "0"), (0.1, "SCR_HALT_ENABLED", "0"),
+                               (0.1, "SCR_MPI_BUF_SIZE", "4096"), (0.1, "SCR_FLUSH_WIDTH", "1"),
+                               (0.1, "SCR_FETCH_WIDTH", "1"), (0.05, "SCR_CRC_ON_FLUSH", "0"),
+                               (0.08, "SCR_DROP_AFTER_CURRENT", "1"), (0.1, "SCR_FILE_BUF_SIZE", "1000"),
+                               (0.1, "SCR_CRC_ON_DELETE", "1")):
+            if self.chance(p):
+                env[name] = value
+        if self.chance(0.3):
+            env["SCR_FLUSH_TYPE"] = self.pick("SYNC", "PTHREAD", "PTHREAD", "DAEMON")
+        style = self.pick("u", "u", "s", "c") + "f" * self.chance(0.25)
+        levels = self.shared_levels(self.levels())
+        words = [f"{k}={v}" for k, v in env.items()]
+        words += ["level=" + ":".join(str(int(x) if isinstance(x, bool) else x) for x in dataclasses.astuple(level))
+                  for level in levels]
+        self.lines.append(f"case {style} {' '.join(words)}")
+        return env, levels
+
+    # --- a run ---
+
+    def run(self):
+        case = self.rng.randrange(len(self.cases))
+        ranks = self.ranks
+        if self.chance(0.12):
+            ranks = max(1, self.ranks - self.pick(1, 2))
+        env = []
+        for p, setting in ((0.05, "SCR_FETCH=0"), (0.04, "SCR_DISTRIBUTE=0"), (0.02, "SCR_CACHE_PURGE=1")):
+            if self.chance(p):
+                env.append(setting)
+        job = self.pick("a", "a", "a", "a", "b")
+        if self.chance(0.3) and ranks == self.ranks:
+            self.lines.append(f"guess {case} {job} {ranks} {' '.join(env)}")
+        self.lines.append(f"run {case} {job} {ranks} {' '.join(env)}: {'; '.join(self.steps(ranks, case))}")
+
+    def steps(self, ranks, case):
+        steps = ["init", "restart" if not self.chance(0.08) else f"refuse={self.rng.randrange(ranks)}"]
+        if self.chance(0.06):
+            steps.insert(1, f"current={self.rng.randrange(3)}")
+        for _ in range(self.pick(0, 1, 1, 2, 2, 3, 4)):
+            steps += self.output(ranks, case)
+        if self.chance(0.12):
+            self.fault(steps)
+        if self.chance(0.35):
+            steps.insert(self.rng.randrange(len(steps)), self.death(ranks, 120))
+        elif self.chance(0.5):
+            is_broken = self.chance(0.05)
+            steps += ["broken=0"] * is_broken + ["finalize"]
+            if self.chance(0.2) and not is_broken:
+                steps += ["run=scr halt --remove", "init", "restart", *self.output(ranks, case)]
+        return steps
+
+    def output(self, ranks, case):
+        shape = self.rng.choice([0, 0, 0, 1, 2, 3, 4, 5, 7])
+        if self.chance(0.3 if all(l.bypass or l.store == SHARED_STORE for l in self.cases[case][1]) else 0.02):
+            shape = disk.SHARED
+        steps = [self.pick(*[f"ckpt={shape}"] * 9, f"output={shape}", f"both={shape}",
+                           f"invalid={self.rng.randrange(ranks)}")]
+        for p, step in ((0.06, f"delete={self.rng.randrange(3)}"), (0.05, f"drop={self.rng.randrange(3)}"),
+                        (0.1, "need"), (0.1, "exit"), (0.08, f"run=scr {self.pick(*LOOKS)}"),
+                        (0.03, f"run=scr halt --checkpoints {self.pick(1, 2)}"),
+                        (0.03, f"run=scr index --{self.pick('drop', 'delete', 'current')} @{self.pick(1, 2)}")):
+            if self.chance(p):
+                steps.append(step)
+        if self.chance(0.07):
+            n = self.pick(0, 1, 2)
+            beside = self.pick(*LOOKS, "clean", "inspect", "halt --remove", "index --adopt", "postrun",
+                               f"index --drop @{n}", f"index --delete @{n}", f"index --current @{n}",
+                               f"index --delete @{n} --force", f"index --extract @{n} --to ../extracted")
+            steps = [f"bg=scr {beside}", *steps, "wait"]
+        if self.chance(0.15):
+            steps.insert(0, self.death(ranks, 60))
+        return steps
+
+    def death(self, ranks, most):
+        return f"{self.pick('die', 'die', 'alone')}={self.rng.randrange(ranks)}:{self.rng.randrange(1, most)}"
+
+    def fault(self, steps):
+        at = self.rng.randrange(len(steps))
+        where = "prefix" if self.chance(0.4) else self.rng.choice(self.nodes)
+        steps.insert(at, f"{self.pick('full', 'readonly')}={where}")
+        if self.chance(0.7):
+            steps.insert(self.rng.randrange(at + 1, len(steps) + 1), "heal")
+
+    # --- between runs ---
+
+    def between(self):
+        if self.chance(0.4):
+            self.lose(self.pick(1, 1, 1, 2, 3))
+        if self.chance(0.08):
+            self.lines.append(f"turn {self.pick(1, 2)}")
+        if self.chance(0.06):
+            self.lines.append(f"damage {self.rng.choice(self.nodes)}")
+        for _ in range(self.pick(0, 0, 0, 1, 1, 2)):
+            self.command()
+
+    def lose(self, count):
+        names = list(dict.fromkeys(self.nodes))
+        for node in self.rng.sample(names, min(count, len(names))):
+            if self.chance(0.5):
+                self.lines.append(f"lose {node}")
+                continue
+            spare = f"s{next(self.spares)}"
+            self.lines.append(f"lose {node} {spare}")
+            self.nodes = [spare if n == node else n for n in self.nodes]
+
+    def command(self):
+        n = self.rng.randrange(3)
+        words = self.pick(*LOOKS, f"index --drop @{n}", f"index --remove @{n}", f"index --delete @{n}",
+                          f"index --current @{n}", f"index --add #{n}", f"index --drop-after @{n}", f"index --build #{n}", "index --adopt",
+                          "postrun", "postrun", "postrun", "postrun --scan", f"scavenge --id #{n}", "clean",
+                          "clean --ended --force --jobid JOB", f"index --extract @{n} --to DIR",
+                          "halt --checkpoints 1", "halt --remove", "verify --repair", "inspect --json", "why --ranks N")
+        job = self.pick("a", "a", "a", "b")
+        case = self.rng.randrange(len(self.cases))
+        self.lines.append(f"scr {case} {job} {words}")
+        if words.startswith("scavenge") and self.chance(0.8):
+            self.lines.append(f"scr {case} {job} index --build #{n}")
+
+
+# --- running one ---
+
+class Hung(Exception):
+    pass
+
+
+class Launcher:
+    """Starts runs: by promises_forked, or by an mpirun."""
+
+    def __init__(self, args):
+        self.args, self.process = args, None
+
+    def run(self, ranks, directory, log, env, words):
+        """The statuses of the ranks, or of mpirun."""
+        if self.args.mpi:
+            return self.launch(ranks, directory, log, env, words)
+        if self.process is None:
+            self.process = subprocess.Popen([self.args.forked], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        settings = [f"{k}={v}" for k, v in env.items() if os.environ.get(k) != v]
+        self.process.stdin.write("\t".join([str(ranks), str(PATIENCE), directory, log, *settings, "--", *words]) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().split()
+        if not answer or answer[0] == "hung":
+            raise Hung
+        return [int(status) for status in answer]
+
+    def launch(self, ranks, directory, log, env, words):
+        with open(log, "a", encoding="utf-8") as said:
+            process = subprocess.Popen([self.args.mpi, "-n", str(ranks), self.args.launched, *words], cwd=directory,
+                                       env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        try:
+            return [process.wait(PATIENCE)]
+        except subprocess.TimeoutExpired as late:
+            kill_marked(env["TEST_RUNS_OF"])
+            process.wait()
+            raise Hung from late
+        finally:
+            kill_marked(env["TEST_RUNS_OF"])
+
+    def end(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process.wait()
+            self.process = None
+
+
+def kill_marked(mark):
+    """All processes that were started for a history, by their environment."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                if f"TEST_RUNS_OF={mark}".encode() in f.read():
+                    os.kill(int(pid), signal.SIGKILL)
+        except OSError:
+            pass
+
+
+class History:
+    """Runs the lines of one, and collects what is wrong."""
+
+    def __init__(self, args, launcher, lines, seed=0):
+        self.args, self.launcher, self.lines, self.seed = args, launcher, lines, seed
+        self.dir = tempfile.mkdtemp(prefix="scr-promises.", dir=WHERE)
+        self.cases, self.told, self.runs = [], [], 0
+        self.counts = collections.Counter()
+
+    def path(self, *names):
+        return os.path.join(self.dir, *names)
+
+    def wrong(self):
+        """Texts; none: every promise was kept."""
+        try:
+            for line in self.lines:
+                word, *words = line.split()
+                self.told.append(line)
+                self.counts[word] += 1
+                getattr(self, f"do_{word}")(*words)
+                wrong = [text for case in self.cases for text in case.wrong]
+                if wrong:
+                    return wrong
+            return []
+        except Hung:
+            return ["a run did not end"]
+        finally:
+            self.launcher.end() if not self.args.forked else None
+            if self.args.stay:
+                print(f"stays: {self.dir}")
+            else:
+                shutil.rmtree(self.dir, ignore_errors=True)
+
+    def do_world(self, nodes):
+        self.nodes = nodes.split(",")
+
+    def do_case(self, style, *words):
+        number = len(self.cases)
+        case = Case(number, self.seed * 4 + number, self.path(f"prefix{number}"), style)
+        case.settings = dict(word.split("=", 1) for word in words if not word.startswith("level="))
+        case.levels = [read_level(word[6:]) for word in words if word.startswith("level=")]
+        os.mkdir(case.prefix)
+        with open(self.path(f"conf{number}"), "w", encoding="utf-8") as f:
+            f.write(self.configuration(case.levels))
+        self.cases.append(case)
+
+    def configuration(self, levels):
+        stores = {level.store: level.count for level in levels}
+        lines = [f"STORE={self.path(store)} GROUP={'WORLD' if store == SHARED_STORE else 'NODE'} COUNT={count}"
+                 for store, count in stores.items()]
+        lines += [f"CKPT={n} INTERVAL={level.interval} TYPE={level.scheme} STORE={self.path(level.store)} "
+                  f"SET_SIZE={level.set_size} SET_FAILURES={level.failures} BYPASS={int(level.bypass)}"
+                  for n, level in enumerate(levels)]
+        return "\n".join(["SCR_COPY_TYPE=FILE", *lines, ""])
+
+    def environment(self, case, job, spread):
+        env = dict(os.environ, SCR_PREFIX=case.prefix, SCR_CACHE_BASE=self.path("cache"),
+                   SCR_CNTL_BASE=self.path("cache"), SCR_USER_NAME="tester", SCR_JOB_ID=job, SCR_QUIET="1",
+                   SCR_CONF_FILE=self.path(f"conf{case.number}"), SCR_VNODES=",".join(spread),
+                   SCR_RESOURCE_MANAGER="NONE", TEST_SCR=self.args.scr, TEST_RUNS_OF=os.path.basename(self.dir),
+                   SCR_TRANSFER_PROGRAM=f"{self.args.scr}_transfer", SCR_TRANSFER_TIMEOUT="5", TMPDIR=self.dir)
+        env.update(case.settings)
+        if self.args.sabotage == "byte":
+            env["TEST_SABOTAGE"] = "byte"
+        return env
+
+    # --- a run ---
+
+    def do_run(self, number, job, ranks, *rest):
+        rest = " ".join(rest)
+        extra, steps = rest.split(":", 1)
+        extra = dict(word.split("=", 1) for word in extra.split())
+        case, ranks = self.cases[int(number) % len(self.cases)], int(ranks)
+        spread = tuple(self.nodes[:ranks])
+        steps = [step.strip() for step in steps.split(";") if step.strip()]
+        self.counts.update(step.split("=")[0] for step in steps)
+        self.runs += 1
+        env = dict(self.environment(case, job, spread), **extra)
+        script, ledger = self.path(f"script{self.runs}"), self.path(f"ledger{self.runs}")
+        with open(script, "w", encoding="utf-8") as f:
+            f.writelines(self.place(step, case) + "\n" for step in steps)
+        self.sabotage("before", case)
+        statuses = self.launcher.run(len(spread), case.prefix, self.path("log"), env,
+                                     [script, ledger, str(case.seed), str(self.runs * 1000), case.style])
+        died = os.path.exists(f"{ledger}.died")
+        if any(statuses) and not died and not self.may_fail(statuses, steps):
+            case.say(f"status {statuses}, and no process died as planned")
+        entries, closes, paths = read_ledgers(ledger, len(spread))
+        self.told += [f"    {' '.join([word, *args])}" for word, args in entries]
+        self.told.append(f"    status {' '.join(map(str, statuses))}{' died' * died}")
+        self.sabotage("after", case)
+        case.run(Run(self.runs, job, spread, dict(case.settings, **extra), entries, closes, paths,
+                     faults_of(steps), case.levels, died))
+        self.doubt_others(case, job, steps)
+        self.forget_guesses()
+
+    @staticmethod
+    def may_fail(statuses, steps):
+        """A halt ends a run with 1 where the flush before it failed."""
+        return set(statuses) <= {0, 1} and bool(faults_of(steps))
+
+    def doubt_others(self, case, job, steps):
+        """What another prefix directory has in a cache may leave when that is full."""
+        for other in self.cases:
+            if other is not case and "cache" in faults_of(steps):
+                other.forget_cache(job)
+
+    def place(self, step, case):
+        what, _, where = step.partition("=")
+        if what not in ("full", "readonly"):
+            return step
+        return f"{what}={case.prefix if where == 'prefix' else self.path('cache', f'vnode.{where}')}"
+
+    # --- between runs ---
+
+    def forget_guesses(self):
+        for case in self.cases:
+            case.guessed = None
+
+    def do_lose(self, node, spare=""):
+        self.forget_guesses()
+        for top in glob.glob(self.path("*", f"vnode.{node}")):
+            shutil.rmtree(top)
+        for case in self.cases:
+            case.lose(node)
+        self.nodes = [spare or node if n == node else n for n in self.nodes]
+
+    def do_turn(self, n):
+        self.forget_guesses()
+        names = list(dict.fromkeys(self.nodes))
+        n = int(n) % len(names)
+        turned = dict(zip(names, names[n:] + names[:n]))
+        self.nodes = [turned[node] for node in self.nodes]
+
+    def do_damage(self, node):
+        self.forget_guesses()
+        files = [path for path in glob.glob(self.path("*", f"vnode.{node}", "**", "*"), recursive=True)
+                 if os.path.isfile(path) and "/rank." in path and os.path.getsize(path) > 0]
+        if not files:
+            return
+        path = max(files, key=lambda path: (os.path.getmtime(path), path))
+        with open(path, "r+b") as f:
+            first = f.read(1)
+            f.seek(0)
+            f.write(bytes([first[0] ^ 1]))
+        for case in self.cases:
+            case.lose(node)
+
+    def do_guess(self, number, job, ranks, *extra):
+        """What scr_why says a run would begin with, the next run is to."""
+        case = self.cases[int(number) % len(self.cases)]
+        env = dict(self.environment(case, job, tuple(dict.fromkeys(self.nodes[:int(ranks)]))),
+                   **dict(word.split("=", 1) for word in extra))
+        process = subprocess.run([self.args.scr, "why", "--crc", "--ranks", ranks], env=env, cwd=case.prefix,
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        said = re.search(r"^a restart (takes dataset (\d+)|finds nothing)", process.stdout, re.M)
+        is_known = said and not re.search(r"cache +(partial|unseen)", process.stdout)
+        self.told.append("".join(f"    {line}\n" for line in process.stdout.splitlines()).rstrip("\n"))
+        case.guess(job, int(ranks), int(said[2] or 0) if is_known else None)
+
+    def do_scr(self, number, job, *words):
+        case = self.cases[int(number) % len(self.cases)]
+        spread = tuple(dict.fromkeys(self.nodes))
+        before = disk.tree(case.prefix)
+        self.forget_guesses()
+        words = [self.spell(word, case, job) for word in words]
+        with open(self.path("log"), "a", encoding="utf-8") as log:
+            log.write(f"$ scr {' '.join(words)}\n")
+            log.flush()
+            process = subprocess.run([self.args.scr, *words], env=self.environment(case, job, spread), cwd=case.prefix,
+                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=PATIENCE, check=False)
+        self.told.append(f"    scr {' '.join(words)}: {process.returncode}")
+        self.counts[" ".join(word for word in words[:2] if word.isalpha() or word.startswith("--"))] += 1
+        case.ran(words, process.returncode, job, tuple(self.nodes), case.settings)
+        if words[0] == "clean":
+            for some in self.cases:
+                some.cleaned(job if "--jobid" in words else "", "--force" in words)
+        case.look(f"scr {' '.join(words)}")
+        if " ".join(words) in LOOKS and disk.tree(case.prefix) != before:
+            case.say(f"scr {' '.join(words)} changed the prefix directory")
+
+    def spell(self, word, case, job):
+        back = re.fullmatch(r"([@#])(\d+)", word)
+        if not back:
+            return {"JOB": job, "N": str(len(self.nodes)), "DIR": self.path("extracted")}.get(word, word)
+        versions = [v for v in case.versions if v.began]
+        if int(back[2]) >= len(versions):
+            return "none" if back[1] == "@" else "999"
+        v = versions[-1 - int(back[2])]
+        return v.name if back[1] == "@" else str(v.id)
+
+    # --- checks of the check ---
+
+    def sabotage(self, when, case):
+        """What must be reported: see SABOTAGE."""
+        what = self.args.sabotage
+        if (what, when) == ("cache", "before"):
+            for top in glob.glob(self.path("*", "vnode.*")):
+                shutil.rmtree(top)
+        if (what, when) == ("file", "after"):
+            for path in glob.glob(os.path.join(case.prefix, "*", "f0.0*")):
+                os.unlink(path)
+        if (what, when) == ("index", "before"):
+            for name in {v.name for v in case.versions}:
+                subprocess.run([self.args.scr, "index", "--prefix", case.prefix, "--drop", name], check=False,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+# byte: the program writes another one than it should, in every file. cache: caches are lost, unknown to the model.
+# file: a file on the prefix is removed. index: entries leave it. loss: the model believes in more redundancy.
+SABOTAGE = ("byte", "cache", "file", "index", "loss")
+
+
+def check_the_check(args, most=30):
+    """Each kind of sabotage is reported by one of the first histories."""
+    missed = []
+    for args.sabotage in SABOTAGE:
+        spec.EXTRA_LOSSES = int(args.sabotage == "loss")
+        launcher, found = Launcher(args), 0
+        while found < most and not try_one(args, launcher, Draw(found).history(), found)[0]:
+            found += 1
+        launcher.end()
+        print(f"{args.sabotage}: {f'history {found}' if found < most else 'not reported'}", flush=True)
+        missed += [args.sabotage] * (found == most)
+    return len(missed)
+
+
+def read_level(text):
+    scheme, interval, store, count, set_size, failures, bypass = text.split(":")
+    return Level(scheme, int(interval), store, int(count), int(set_size), int(failures), bypass == "1")
+
+
+def faults_of(steps):
+    """When calls failed: in what."""
+    faults, is_on, is_up = set(), "", False
+    for step in steps:
+        what, _, where = step.partition("=")
+        if what in ("full", "readonly"):
+            is_on = "prefix" if where == "prefix" else "cache"
+        elif what == "heal":
+            is_on = ""
+        elif is_on:
+            faults.add(is_on)
+            if not is_up:
+                faults.add("start")
+        is_up = is_up or what in ("restart", "refuse")
+    return faults
+
+
+def read_ledgers(ledger, ranks):
+    """(word, arguments) that the ranks have noted, how many closed each output as valid, and where rank 0 put it."""
+    lines, closes, paths = [], collections.Counter(), {}
+    for rank in range(ranks):
+        mine, outputs = [], -1
+        path = f"{ledger}.{rank}"
+        text = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
+        for line in text.splitlines():
+            outputs += line.startswith("begin ")
+            word, *args = line.split()
+            if line.startswith("my close"):
+                closes[outputs] += args[1] == "1"
+            elif line.startswith("my id"):
+                paths[outputs] = (int(args[1]), args[2] if len(args) > 2 else "")
+            else:
+                mine.append((word, args))
+        lines.append(mine)
+    entries = []
+    for same in itertools.zip_longest(*lines):
+        said = [entry for entry in same if entry]
+        entries.append(said[0] if all(entry == said[0] for entry in said) else
+                       ("differ", [" ".join([w, *a]) for w, a in said]))
+    count = max(closes, default=-1) + 1
+    return entries, [closes[i] for i in range(count)], [paths.get(i, (0, "")) for i in range(count)]
+
+
+# --- many ---
+
+def try_one(args, launcher, lines, seed):
+    history = History(args, launcher, lines, seed)
+    return history.wrong(), history
+
+
+def kind(text):
+    """What is wrong, without the datasets and numbers in it."""
+    return re.sub(r"\(.*?\)|\S*[\d@]\S*|\b(ckpt|out|state)\b", "", text)
+
+
+def shrink(args, launcher, lines, seed, wrong):
+    """Fewer lines and steps with which the same is wrong."""
+    def fails(some):
+        return any(kind(text) == kind(wrong[0]) for text in try_one(args, launcher, some, seed)[0])
+
+    def without_lines(lines):
+        i = len(lines) - 1
+        while i > 0:
+            fewer = lines[:i] + lines[i + 1:]
+            if not lines[i].startswith("world") and any(l.startswith("case") for l in fewer) and fails(fewer):
+                lines = fewer
+            i -= 1
+        return lines
+
+    def without_words(lines, sign, keep):
+        for i, line in enumerate(lines):
+            if not line.startswith(keep):
+                continue
+            head, steps = (line.split(":", 1)[0] + ":", line.split(":", 1)[1].split(sign)) if keep == "run" else \
+                ("case", line.split()[1:])
+            at = len(steps) - 1
+            while at >= 0:
+                fewer = steps[:at] + steps[at + 1:]
+                if keep == "run" and steps[at].strip() == "init":
+                    break
+                new = f"{head} {sign.join(fewer).strip()}"
+                if (keep == "run" or "level=" in new) and fails([*lines[:i], new, *lines[i + 1:]]):
+                    steps = fewer
+                    lines = [*lines[:i], new, *lines[i + 1:]]
+                at -= 1
+        return lines
+
+    while True:
+        size = sum(map(len, lines))
+        lines = without_lines(lines)
+        lines = without_words(lines, ";", "run")
+        lines = without_words(lines, " ", "case")
+        if sum(map(len, lines)) == size:
+            return lines
+
+
+def report(args, launcher, lines, seed, wrong, history):
+    print(f"--- seed {seed}")
+    if args.shrink:
+        lines = shrink(args, launcher, lines, seed, wrong)
+        again, history = try_one(args, launcher, lines, seed)
+        wrong = again or wrong
+        kept = os.path.join(args.keep, f"{seed}.hist")
+        with open(kept, "w", encoding="utf-8") as f:
+            f.write("\n".join([f"# seed {seed}", *lines, ""]))
+        print(f"kept as {kept}")
+    print("\n".join(history.told))
+    print("\n".join(f"WRONG: {text}" for text in wrong))
+    print(f"to repeat it: {sys.argv[0]} --seed {seed}", flush=True)
+
+
+def read_history(path):
+    with open(path, encoding="utf-8") as f:
+        lines = [line.strip() for line in f]
+    seed = next((int(line.split()[2]) for line in lines if line.startswith("# seed ")), 0)
+    return seed, [line for line in lines if line and not line.startswith("#")]
+
+
+def work(args, jobs):
+    """(histories, runs, kinds of step, failures) of one worker."""
+    launcher, counts = Launcher(args), collections.Counter()
+    done = runs = failures = 0
+    for seed, lines in jobs:
+        if args.until and time.time() > args.until:
+            break
+        lines = lines or Draw(seed).history()
+        wrong, history = try_one(args, launcher, lines, seed)
+        done, runs = done + 1, runs + history.runs
+        counts.update(history.counts)
+        if wrong:
+            failures += 1
+            report(args, launcher, lines, seed, wrong, history)
+    launcher.end()
+    return done, runs, counts, failures
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--shrink", action="store_true")
+    parser.add_argument("--stay", action="store_true")
+    parser.add_argument("--print", action="store_true")
+    parser.add_argument("--sabotage", default="", choices=SABOTAGE)
+    parser.add_argument("--selftest", action="store_true")
+    parser.add_argument("--keep", default=tempfile.gettempdir())
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--mpi", default="")
+    parser.add_argument("files", nargs="*")
+    args = parser.parse_args()
+    args.scr = os.path.join(args.build, "scr")
+    args.forked = os.path.join(args.build, "tests", "campaign", "promises_forked")
+    args.launched = os.path.join(args.build, "tests", "campaign", "promises_launched")
+    args.until = time.time() + args.seconds if args.seconds else 0
+    return args
+
+
+def main():
+    args, start = options(), time.time()
+    jobs = [read_history(path) for path in args.files]
+    if args.seed is not None:
+        jobs = [(args.seed, None)]
+    elif not jobs:
+        jobs = [(seed, None) for seed in range(args.first, args.first + args.count)]
+    if args.selftest:
+        return check_the_check(args)
+    if args.print:
+        print("\n".join(Draw(args.seed).history()))
+        return 0
+    with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
+        parts = list(pool.map(work, [args] * args.jobs, [jobs[i::args.jobs] for i in range(args.jobs)]))
+    histories, runs, failures = (sum(part[i] for part in parts) for i in (0, 1, 3))
+    counts = sum((part[2] for part in parts), collections.Counter())
+    print(f"steps: {', '.join(f'{name} {n}' for name, n in sorted(counts.items()))}")
+    print(f"{histories} histories, {runs} runs, {failures} went wrong, {time.time() - start:.0f} s")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
