@@ -178,8 +178,9 @@ void scr_cache_spare_for(struct scr_ctx *ctx, int id, int store)
     struct scr_spare *s = &ctx->cache.spare;
     if (s->id == id && s->store == store)
         return;
-    if (s->id != 0 && !scr_cache_has(ctx, s->id))
-        sweep(ctx, s->id);
+    /* In other stores this dataset may just be begun by other ranks of the node. */
+    if (s->id != 0 && !scr_cache_has(ctx, s->id) && sweeps(ctx, s->store))
+        scr_cache_remove(&ctx->env, ctx->cache.dirs[s->store], s->id, NULL);
     *s = (struct scr_spare){ .id = id, .store = store };
 }
 
