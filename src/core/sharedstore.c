@@ -117,16 +117,22 @@ static char *copy_path(const char *cache, int id, int rank)
     return path;
 }
 
-int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
+static int note_rank(struct scr_ctx *ctx, const char *path, int id, int rank,
+                     struct scr_err *err)
 {
-    int me = ctx->world.rank;
     scr_filemap *one = scr_filemap_new();
-    char *path = copy_path(cache, id, me);
-    int rc = path && scr_filemap_copy_entry(one, ctx->cache.map, id, me) == SCR_OK
+    int rc = path && scr_filemap_copy_entry(one, ctx->cache.map, id, rank) == SCR_OK
                  ? scr_filemap_write(ctx->env.sys, path, one, SCR_VOLATILE, err)
                  : scr_no_memory(err);
-    free(path);
     scr_filemap_delete(one);
+    return rc;
+}
+
+int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
+{
+    char *path = copy_path(cache, id, ctx->world.rank);
+    int rc = note_rank(ctx, path, id, ctx->world.rank, err);
+    free(path);
     return rc;
 }
 
@@ -207,6 +213,31 @@ static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err 
     return scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err);
 }
 
+static int is_anothers(const struct scr_ctx *ctx, int rank)
+{
+    return rank % ctx->world.size != ctx->world.rank;
+}
+
+/* Records kept here of files of other ranks, of which the store has none because the
+ * job died before it wrote them. The files must not be moved: they would be copied to
+ * where they are, and then released. */
+static int note_others(struct scr_ctx *ctx, const char *cache, int id,
+                       struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int rank = -1;
+         rc == SCR_OK && scr_filemap_next_rank(ctx->cache.map, id, &rank);) {
+        if (!is_anothers(ctx, rank) ||
+            scr_filemap_num_files(ctx->cache.map, id, rank) == 0)
+            continue;
+        char *path = copy_path(cache, id, rank);
+        if (path == NULL || !scr_file_is_there(ctx->env.sys, path))
+            rc = note_rank(ctx, path, id, rank, err);
+        free(path);
+    }
+    return rc;
+}
+
 /* Records kept here of files of other ranks: these take them from the store. */
 static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
                      struct scr_err *err)
@@ -214,8 +245,7 @@ static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
     int dropped = 0;
     for (int rank = -1; scr_filemap_next_rank(ctx->cache.map, id, &rank);) {
         struct stat st;
-        int mine = rank % ctx->world.size == ctx->world.rank;
-        char *path = mine ? NULL : copy_path(cache, id, rank);
+        char *path = is_anothers(ctx, rank) ? copy_path(cache, id, rank) : NULL;
         if (path != NULL && scr_file_stat(ctx->env.sys, path, &st, NULL) == SCR_OK &&
             ++dropped)
             scr_filemap_remove_rank_by_dataset(ctx->cache.map, id, rank);
@@ -228,6 +258,7 @@ static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
 static int adopt_dataset_all(struct scr_ctx *ctx, const char *cache, int id,
                              struct scr_err *err)
 {
+    TRY(scr_agree_all(&ctx->world, note_others(ctx, cache, id, err), err));
     TRY(scr_agree_all(&ctx->world, adopt(ctx, cache, id, err), err));
     TRY(scr_agree_all(&ctx->world, hand_over(ctx, cache, id, err), err));
     /* Begun, and all that knew of it are gone. */
