@@ -20,6 +20,7 @@
 #include "store/catalog.h"
 #include "store/deletion.h"
 #include "store/dset_names.h"
+#include "store/replacing.h"
 #include "tool.h"
 
 enum {
@@ -367,21 +368,66 @@ static int find_name(struct scr_tool *t, const char *name, int *id, struct scr_e
     return rc == SCR_OK && *id < 0 ? no_such_name(&e, err) : rc;
 }
 
-/* A dataset that is being copied would be entered again when all of it has arrived. */
+/* All datasets of a name, newest first. */
+static int list_named(struct scr_tool *t, const char *text, int **ids, size_t *n,
+                      struct scr_err *err)
+{
+    size_t all = 0;
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(&index, ids, &all)) != SCR_OK)
+        scr_fail(err, rc, 0, "index: out of memory");
+    for (size_t i = 0; i < all; i++) {
+        struct scr_index_entry e;
+        if (scr_index_get(&index, (*ids)[i], &e, NULL) == SCR_OK &&
+            strcmp(e.dset.name, text) == 0)
+            (*ids)[(*n)++] = e.id;
+    }
+    scr_index_fini(&index);
+    return rc;
+}
+
+/* A dataset that is being copied would be entered again when all of it has arrived, and
+ * one that replaces files of older ones by the next start. */
+static int stop_one(struct scr_tool *t, int id, struct scr_err *err)
+{
+    TRY(scr_arrival_give_up(&t->env, &t->prefix, id, err));
+    return scr_replacing_end(&t->env, &t->prefix, id, err);
+}
+
+static int drop_one(struct scr_tool *t, int id, struct scr_err *err)
+{
+    TRY(stop_one(t, id, err));
+    return scr_deletion_forget(&t->env, &t->prefix, id, err);
+}
+
 static int drop(struct scr_tool *t, const char *name, struct scr_err *err)
 {
-    int id = 0;
-    TRY(find_name(t, name, &id, err));
-    TRY(scr_arrival_give_up(&t->env, &t->prefix, id, err));
-    return scr_deletion_forget(&t->env, &t->prefix, id, err);
+    const struct edit what = { t, name };
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = list_named(t, name, &ids, &n, err);
+    if (rc == SCR_OK && n == 0)
+        rc = no_such_name(&what, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = drop_one(t, ids[i], err);
+    free(ids);
+    return rc;
 }
 
 static int drop_after(struct scr_tool *t, const char *name, struct scr_err *err)
 {
-    int id = 0;
-    TRY(find_name(t, name, &id, err));
-    TRY(scr_arrivals_give_up_after(&t->env, &t->prefix, id, err));
-    return scr_prefix_index_update(&t->env, &t->prefix, scr_edit_drop_after, &id, err);
+    int id = 0, *ids = NULL, rc;
+    size_t n = 0;
+    TRY_OUT(find_name(t, name, &id, err));
+    TRY_OUT(scr_dset_ids(&t->env, t->prefix.scr, &ids, &n, err));
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] > id)
+            TRY_OUT(stop_one(t, ids[i], err));
+    rc = scr_prefix_index_update(&t->env, &t->prefix, scr_edit_drop_after, &id, err);
+out:
+    free(ids);
+    return rc;
 }
 
 /* --- add and build --- */
@@ -559,26 +605,6 @@ static int has_dset_dir(struct scr_tool *t, int id)
     return has;
 }
 
-/* All datasets of a name, newest first. A name goes before a number: nothing else than
- * what was named is deleted. */
-static int list_named(struct scr_tool *t, const char *text, int **ids, size_t *n,
-                      struct scr_err *err)
-{
-    size_t all = 0;
-    struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(&index, ids, &all)) != SCR_OK)
-        scr_fail(err, rc, 0, "index: out of memory");
-    for (size_t i = 0; i < all; i++) {
-        struct scr_index_entry e;
-        if (scr_index_get(&index, (*ids)[i], &e, NULL) == SCR_OK &&
-            strcmp(e.dset.name, text) == 0)
-            (*ids)[(*n)++] = e.id;
-    }
-    scr_index_fini(&index);
-    return rc;
-}
-
 /* By its number, or the name of its directory; also one that was dropped. */
 static int find_numbered(struct scr_tool *t, const char *text, int **ids, size_t *n,
                          struct scr_err *err)
@@ -658,6 +684,7 @@ static int delete_named(struct scr_tool *t, const struct scr_args *a,
     size_t n = 0;
     if (rc == SCR_OK && (rc = check_has_data(t, err)) == SCR_OK)
         adopt(t);
+    /* A name goes before a number: nothing else than what was named is deleted. */
     if (rc == SCR_OK)
         rc = list_named(t, text, &ids, &n, err);
     if (rc == SCR_OK && n == 0)

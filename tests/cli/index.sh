@@ -125,6 +125,19 @@ run scr_index --drop ckpt.6
 is 0 ""
 lists
 
+# all datasets of a name, as SCR_Drop does
+for id in 19 20; do
+    scr_index --add-directory ckpt.6 'rank_%r.dat' --name twin --id $id >/dev/null || fail "add-directory"
+    scr_index --drop twin
+done
+scr_index --add 19 >/dev/null
+scr_index --add 20 >/dev/null
+lists " " 20 YES twin " " 19 YES twin
+run scr_index --drop twin
+is 0 ""
+lists
+rm -r .scr/scr.dataset.19 .scr/scr.dataset.20
+
 # add by id, by directory name, by the name in the summary
 run scr_index --add ckpt.12
 has 0 "dataset 12:"
