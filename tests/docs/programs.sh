@@ -60,6 +60,19 @@ touch "$work/nowhere"
 has "step 20 is kept without SCR" "$(SCR_CNTL_BASE=$work/nowhere run never 2 fallback 20)"
 has "starting at step 20" "$(SCR_CNTL_BASE=$work/nowhere run never 2 fallback 20)"
 
+# Two executables of a job, of which one has failed to write its last checkpoint: both go back.
+coupled() {
+    (cd "$work" && SCR_JOB_ID=coupled "$mpirun" -n 2 "$programs/guide_coupled" ocean "$@" : \
+        -n 1 "$programs/guide_coupled" air "$1") || fail "coupled ends with $?"
+}
+mkdir "$work/ocean" "$work/air"
+coupled 3 3 >/dev/null
+"$scr" halt --prefix "$work/ocean" --remove
+"$scr" halt --prefix "$work/air" --remove
+again=$(coupled 5)
+has "ocean: starting at step 2" "$again"
+has "air: starting at step 2" "$again"
+
 # Files whose names a library chose: one is lost, and the checkpoint before it is read.
 run files 2 subfiles 3 >/dev/null
 "$scr" halt --prefix "$work/files" --remove
