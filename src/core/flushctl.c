@@ -124,7 +124,7 @@ void scr_flush_left_all(struct scr_ctx *ctx)
     }
 }
 
-/* Of several failures the first is told. */
+/* err keeps the first of several failures. */
 static int tell_flush(const struct scr_ctx *ctx, int id, int rc,
                       const struct scr_err *why, struct scr_err *err)
 {

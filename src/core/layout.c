@@ -70,7 +70,7 @@ int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err)
     return scr_agree_all(&ctx->world, rc, err);
 }
 
-/* A program seldom tells why it could not write: a full file system is looked for. */
+/* A program seldom says why it could not write: a full file system is looked for. */
 static int not_valid(const struct scr_ctx *ctx, struct scr_err *err)
 {
     enum { NEARLY_NONE = 1 << 20 };

@@ -79,7 +79,7 @@ static int enter_name(struct scr_ctx *ctx, const struct scr_readable *f,
     return scr_readable_add(names, base, first) != NULL ? SCR_OK : scr_no_memory(err);
 }
 
-/* One that ran out of memory is begun anew by the next call. */
+/* After an error the next call enters all of them. */
 int scr_restart_enter_names(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;

@@ -37,7 +37,7 @@ struct scr_restart {
     int id;       /* 0: none */
     double start; /* of SCR_Start_restart, scr_now_mono() */
     char *name;
-    char *dir; /* most of this rank's files in cache are there; NULL: none is */
+    char *dir; /* has most of this rank's files in cache; NULL: has none */
     /* of struct scr_readable: this rank's files, and others it has asked for; by name
      * since a base name was first asked for */
     struct scr_table by_dest, by_name;

@@ -342,14 +342,15 @@ static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_e
 
 int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
 {
-    enum { TOLD = 5 }; /* of a rank's failures, one line each */
+    enum { TOLD = 5 }; /* failures of a rank that have a line each */
     struct scr_err mine = SCR_ERR_INIT;
     int rc = route(ctx, name, file, &mine);
     int writing = ctx->state == SCR_STATE_OUTPUT || ctx->state == SCR_STATE_OFF_OUTPUT;
     /* A program that overlooks the error must not get a dataset without this file. */
     if (rc != SCR_OK && writing && ctx->out.refused.code == SCR_OK)
         ctx->out.refused = mine;
-    else if (rc != SCR_OK && writing) /* the rest are counted, and told at the end */
+    else if (rc != SCR_OK &&
+             writing) /* the rest are counted for the message of the end */
         ctx->is_told = ++ctx->out.more_refused >= TOLD;
     if (rc != SCR_OK && err != NULL)
         *err = mine;

@@ -107,7 +107,7 @@ static void every_event_is_an_object(void **state)
         json_decref(root);
         free(line);
     }
-    assert_int_equal(count, 31);
+    assert_int_equal(count, 30);
 }
 
 static void incomplete_events_are_refused(void **state)

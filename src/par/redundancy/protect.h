@@ -19,8 +19,8 @@ struct scr_protect {
     int whole;             /* restore: each rank's files are where they were, as far as
                      * scr_distribute_all knows: they are read before a search for lost
                      * files */
-    /* restore: looks at the entry of the dataset in the map, and says what the ranks
-     * agree on besides; may be NULL */
+    /* restore: looks at the entry of the dataset in the map, and says what else the
+     * ranks agree on; may be NULL */
     int (*say)(const void *arg, int id, int64_t *least, struct scr_err *err);
     const void *arg;
 };
