@@ -158,7 +158,8 @@ static int write_file(const char *path, const struct stamp *s)
         data[at + part - 1] ^= 1; /* is what SCR sums up, too */
     int fd =
         openat(AT_FDCWD, path, O_WRONLY | O_CREAT | (part == n ? O_TRUNC : 0), 0600);
-    int ok = fd >= 0 && pwrite(fd, data + at, (size_t)part, at) == part;
+    int ok = fd >= 0 && ftruncate(fd, n) == 0 &&
+             pwrite(fd, data + at, (size_t)part, at) == part;
     return fd >= 0 && close(fd) == 0 && ok;
 }
 

@@ -213,7 +213,7 @@ class Case:
     def cleaned(self, job, is_forced):
         """scr_clean leaves what is in no prefix directory; job "": of every job."""
         for v in self.versions:
-            if is_forced or v.stored or any(o.stored and o.is_ckpt and is_older(v, o) for o in self.versions):
+            if is_forced or v.stored or v.was_stored and self.rivals(v) or any(o.stored and o.is_ckpt and is_older(v, o) for o in self.versions):
                 for name in [name for name in v.cached if job in ("", name)]:
                     v.cached.pop(name)
 
@@ -224,6 +224,7 @@ class Case:
         """A command of scr with these words ended; 255: that is not known."""
         what, name = words[0], words[-1]
         done = status == 0
+        self.gone = self.gone or "cut" * (status == 255)
         if what == "halt":
             self.set_halt(words, status == 255)
         elif what == "index" and "--current" in words and done:
@@ -322,12 +323,12 @@ class Case:
 
     def end_of_run(self):
         run = self.now
-        if self.beside:
-            self.ran(self.beside, 255, self.job, run.spread, self.env, True)
+        while self.beside:
+            self.ended_beside(255)
         if not self.is_up and not run.died and not run.faults and self.left is None and \
                 self.reason not in (self.job, "?"):
             self.say("SCR_Init ended the program, and nothing has halted the job")
-        if run.died and self.left is not None:
+        if (run.died or run.faults) and self.left is not None:
             self.left = "?"
         if not self.is_up and self.reason not in (None, self.job):
             self.reason = "?"
@@ -362,9 +363,9 @@ class Case:
     def on_bad(self, *what):
         self.say(f"wrong or missing bytes in what is offered: {' '.join(what)}")
 
-    def on_missing(self, *what):
-        if not self.now.faults:
-            self.say(f"files are missing in what is offered: {' '.join(what)}")
+    def on_missing(self, name, *what):
+        if not self.now.faults and not any(v.doubtful for v in self.named(name)):
+            self.say(f"files are missing in what is offered: {name} {' '.join(what)}")
 
     def bound(self, below=None):
         """The newest that is certain, which no start passes over."""
@@ -404,9 +405,8 @@ class Case:
     def check_current(self, got):
         """Without a cache, the index decides alone."""
         name = self.current
-        listed = [v for v in self.versions if v.stored and v.name == name and not v.doubtful and
-                  self.can_read(v, len(self.now.spread), self.env)]
-        if listed and self.limit is None and not self.refused and got not in listed and not (
+        listed = [v for v in self.versions if v.stored and v.name == name and not v.doubtful]
+        if listed and all(self.can_read(v, len(self.now.spread), self.env) for v in listed) and self.limit is None and not self.refused and got not in listed and not (
                 self.env.get("SCR_FLUSH_ASYNC") == "1" and is_older(newest(listed), got)):
             self.say(f"offered {got}, and the index calls {name} current")
 
@@ -522,7 +522,7 @@ class Case:
         new, self.open = self.open, None
         is_shared = new.shape == disk.SHARED and not new.bypass and new.ranks > 1 and not new.in_shared_store
         if rc != "0":
-            if new.closed and new.began and not is_shared and not self.may_fail(new):
+            if new.closed and new.began and not is_shared and not self.may_fail():
                 self.say(f"SCR_Complete_output failed with {rc}, and all ranks had passed 1: {new}")
             if new.closed:
                 self.may_be_cached(new)
@@ -538,20 +538,23 @@ class Case:
             self.become_cached(new)
         if self.is_flushed(new):
             new.stored = True # look() says if it is not
+            keep = int(self.env.get("SCR_PREFIX_SIZE", 0)) or len(self.versions)
             for v in self.versions:
-                v.stored = v.stored and new not in self.rivals(v)
+                newer = sum(o.stored and o.is_ckpt and o.order > v.order for o in self.versions)
+                v.stored = v.stored and new not in self.rivals(v) and (newer < keep or v.flags != CKPT)
         if self.left not in (None, "?") and new.is_ckpt:
             self.left -= 1
             if self.left <= 0 and not self.now.faults and self.env.get("SCR_HALT_ENABLED") != "0":
                 self.say(f"the program continues after {new}, and is to halt then")
 
-    def may_fail(self, new):
-        return self.now.faults
+    def may_fail(self):
+        """Ranks that write one file may see another index while it changes."""
+        return self.now.faults or any(words[0] == "index" for words, _ in self.beside)
 
     def is_flushed(self, new):
         """When SCR_Complete_output returns."""
-        due = new.flags & OUTPUT or new.bypass or self.env.get("SCR_FLUSH") == "1"
-        return due and self.env.get("SCR_FLUSH_ASYNC") != "1" and not self.now.faults
+        due = new.flags & OUTPUT or self.env.get("SCR_FLUSH") == "1"
+        return not self.now.faults and (new.bypass or due and self.env.get("SCR_FLUSH_ASYNC") != "1")
 
     def may_be_cached(self, v):
         v.seen.add(self.job)
@@ -599,6 +602,7 @@ class Case:
         (what, name), self.tried = self.tried, None
         if what == "finalize":
             self.finalized = rc == "0"
+            self.reason = self.reason if rc == "0" else "?"
             if rc == "0":
                 self.check_last()
         elif rc != "0":
@@ -638,7 +642,7 @@ class Case:
         """SCR_Finalize takes the newest checkpoint to the prefix."""
         self.reason = self.job
         last = newest([v for v in self.mine() if v.is_ckpt])
-        if last and self.env.get("SCR_FLUSH") != "0" and not (self.now.faults or last.dropped or last.loose or last.doubtful or
+        if last and self.env.get("SCR_FLUSH") != "0" and self.env.get("SCR_DISTRIBUTE") != "0" and not (self.now.faults or last.dropped or last.loose or last.doubtful or
                                                               self.rivals(last) or self.has_clash(last)):
             last.stored = True
 
@@ -653,14 +657,24 @@ class Case:
             self.say(f"{call} failed with {rc}")
 
     def on_run(self, *words):
-        self.beside = words[1:]
+        self.beside.append((words[1:], len(self.versions)))
         if "halt" in words and self.left is not None:
             self.left = "?"
 
     def on_ran(self, status):
-        beside, self.beside = self.beside, []
-        if beside:
-            self.ran(beside, int(status), self.job, self.now.spread, self.env, True)
+        if self.beside:
+            self.ended_beside(int(status))
+
+    def ended_beside(self, status):
+        """What was begun while it ran, it may have met or not."""
+        words, known = self.beside.pop()
+        if words[0] == "halt" and known < len(self.versions):
+            status = 255 # when it did its work is not known
+        self.ran(words, status, self.job, self.now.spread, self.env, True)
+        for v in self.versions[known:]:
+            if words[0] == "index" and v.name in words:
+                v.loose, v.stored = True, False
+                v.dropped = v.deleted = False
 
     # --- the prefix ---
 
