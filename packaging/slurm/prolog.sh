@@ -8,7 +8,8 @@
 #
 # SCR makes such a directory by itself where the base is writable for all users. With this prolog the base may belong to
 # root with mode 0755, and no user can take the name of another. What already has it and is no directory of this user is
-# renamed, and the system log has a line.
+# moved into a directory of root, and the system log has a line. A directory of root stays, unless it is new: it may be
+# of another use. Nothing is made below a base in which other users can rename what root makes.
 #
 # The status is always 0: any other would drain the node and hold the job, and SCR alone can report what is wrong.
 set -u
@@ -26,6 +27,13 @@ make() {
     mkdir -m 0700 -- "$1" 2>/dev/null && chown -h "$uid:$gid" -- "$1"
 }
 
+# is_safe DIR: no other user can rename what root makes there.
+is_safe() {
+    stat -L -c '%u %a' -- "$1" | {
+        read -r owner mode && [ "$owner" = 0 ] && { [ $((0$mode & 0022)) = 0 ] || [ $((0$mode & 01000)) != 0 ]; }
+    }
+}
+
 # Without warnings; an error is what a second call prints.
 list() {
     for kind in control cache; do
@@ -39,18 +47,25 @@ bases=$(list 2>/dev/null) || { say "scr cntl_dir: $(list 2>&1)"; exit 0; }
 echo "$bases" | sort -u | while read -r base; do
     dir=$base/$user
     [ -d "$base" ] || { say "$base is missing"; continue; }
+    is_safe "$base" || { say "$base refused: not of root, or others can write to it without a sticky bit"; continue; }
     make "$dir" && continue
-    found=$(stat -c '%u %F' -- "$dir")
+    found=$(stat -c '%u %a %F' -- "$dir")
     case $found in
-    "$uid directory") continue ;;
-    "0 directory") # another prolog is about to give it to the user
-        chown -h "$uid:$gid" -- "$dir" || say "$dir cannot be given to the user"
+    "$uid "*" directory") continue ;;
+    "0 700 directory") # another prolog is about to give it to the user
+        [ -n "$(ls -A -- "$dir")" ] || chown -h "$uid:$gid" -- "$dir"
+        [ "$(stat -c %u -- "$dir")" = "$uid" ] || say "$dir is a directory of root: kept"
         continue
         ;;
+    "0 "*" directory") say "$dir is a directory of root: kept"; continue ;;
     esac
-    aside=$base/.refused.$user.$$
-    said=$(mv -T -- "$dir" "$aside" 2>&1) && say "$dir was no directory of this user (of $found): renamed to $aside" ||
+    # The name is new, as another user could have taken any that can be foreseen.
+    aside=$(mktemp -d "$base/.refused.$user.XXXXXX") || { say "no room in $base"; continue; }
+    if said=$(mv -T -- "$dir" "$aside/$user" 2>&1); then
+        say "$dir was no directory of this user (of ${found%% *} ${found#* * }): moved to $aside"
+    else
         say "$said"
+    fi
     make "$dir" || say "$dir cannot be made"
 done
 exit 0

@@ -78,13 +78,49 @@ grep -q "scr-epilog job 17 of nobody: .*victim\|scr-epilog job 17 of nobody: .*P
 rm log
 slurm prolog 17 nobody
 check "memory/nobody" "$(owner memory/nobody)" = "nobody 700"
-grep -q "memory/nobody was no directory of this user (of 0 symbolic link)" log || fail "no line in the log"
+grep -q "memory/nobody was no directory of this user (of 0 symbolic link): moved" log || fail "no line in the log"
 rmdir memory/nobody
 ln -s ../victim memory/nobody
 chown -h nobody memory/nobody
 slurm prolog 17 nobody
 check "memory/nobody" "$(owner memory/nobody)" = "nobody 700"
 grep -q "memory/nobody was no directory of this user (of $(id -u nobody) symbolic link)" log || fail "no line in the log"
+
+# a directory of root with that name, of another use, is not given away (S6)
+rm log
+rmdir memory/nobody
+mkdir -m 0755 memory/nobody
+slurm prolog 17 nobody
+check "memory/nobody" "$(owner memory/nobody)" = "root 755"
+chmod 0700 memory/nobody
+mkdir memory/nobody/precious
+slurm prolog 17 nobody
+check "memory/nobody" "$(owner memory/nobody)" = "root 700"
+check "two lines: $(cat log)" "$(grep -c "memory/nobody is a directory of root: kept" log)" = 2
+rm -r log memory/nobody
+
+# a base in which another user could put a link in the place of what root makes (S6)
+for mode in 0777 0775; do
+    chmod $mode memory
+    slurm prolog 17 nobody
+    check "memory/nobody" ! -e memory/nobody
+done
+check "two lines: $(cat log)" "$(grep -c "memory refused: " log)" = 2
+chmod 0755 memory
+chown daemon memory
+slurm prolog 17 nobody
+check "memory/nobody" ! -e memory/nobody
+chown root memory
+chmod 1777 memory
+rm -r log memory/.refused.nobody.*
+
+# the place to which a refused one is moved cannot be taken before
+setpriv --reuid daemon --clear-groups mkdir -m 0700 memory/nobody
+slurm prolog 17 nobody
+check "memory/nobody" "$(owner memory/nobody)" = "nobody 700"
+check "root has it" "$(stat -c '%u %a' memory/.refused.nobody.*)" = "0 700"
+grep -q "(of $(id -u daemon) directory): moved to $tmp/memory/.refused.nobody" log || fail "no line in the log"
+rm -r memory/.refused.nobody.*
 
 # names that are none
 rm log
