@@ -121,3 +121,18 @@ int scr_rm_add_words(struct scr_hostlist *list, char *text, struct scr_err *err)
     scr_rm_names_fini(&names);
     return rc;
 }
+
+/* --- names of nodes --- */
+
+int scr_rm_check_names(const struct scr_hostlist *nodes, struct scr_err *err)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-.:%";
+    for (size_t i = 0; i < nodes->n; i++) {
+        const char *name = nodes->name[i];
+        if (strspn(name, "-.:%") > 0 || strspn(name, plain) == 0 ||
+            name[strspn(name, plain)] != '\0')
+            return scr_fail(err, SCR_E_UNSAFE, 0, "\"%s\" is no name of a node", name);
+    }
+    return SCR_OK;
+}

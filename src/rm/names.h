@@ -37,4 +37,9 @@ int scr_rm_names_add(struct scr_rm_names *names, struct scr_hostlist *list,
 int scr_rm_add_nodes(struct scr_hostlist *list, const struct scr_hostlist *more,
                      struct scr_err *err);
 
+/* SCR_E_UNSAFE unless all names are letters, digits and "_-.:%", and begin with one of
+ * the former. Resource managers and files may give others: "-x" would be an option of
+ * the program that is to reach the node, and pdsh has meanings for '^', '/' and '|'. */
+int scr_rm_check_names(const struct scr_hostlist *nodes, struct scr_err *err);
+
 #endif

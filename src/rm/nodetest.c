@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "rm/many.h"
+#include "rm/names.h"
 #include "rm/remote.h"
 #include "rm/rm_impl.h"
 
@@ -290,6 +291,7 @@ int scr_nodes_test(const struct scr_node_tests *t, const struct scr_hostlist *no
     struct round r = {
         .t = t, .rm = t->rm, .down = down, .end = scr_now_mono() + limit
     };
+    TRY(scr_rm_check_names(nodes, err));
     int rc = scr_hostlist_minus(nodes, &none, &r.nodes, err); /* a copy */
     if (rc == SCR_OK && t->rm->prm->node_tests)
         rc = run_named(&r, t->rm->prm->node_tests, err);

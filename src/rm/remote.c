@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/str.h"
+#include "rm/names.h"
 #include "rm/remote_impl.h"
 
 /* In the order in which AUTO tries them. */
@@ -103,6 +104,7 @@ int scr_remote_run(const struct scr_rm *rm, const struct scr_hostlist *nodes,
     const struct scr_remote_ops *ops;
     char *path = NULL;
     *res = NULL;
+    TRY(scr_rm_check_names(nodes, err));
     int rc = nodes->n > 0 ? pick(rm, nodes, &ops, err) : SCR_OK;
     if (rc == SCR_OK && nodes->n > 0 && ops->program != NULL &&
         (rc = scr_rm_program(rm, ops->program, &path, err)) != SCR_OK)

@@ -32,7 +32,7 @@ struct scr_remote_result {
 
 /* *res: one for each node, in their order; *res is NULL on error. Fails if there is no
  * way to reach the nodes, which is one clear line; a node that does not answer is no
- * error. */
+ * error. SCR_E_UNSAFE: a name is none of a node. */
 int scr_remote_run(const struct scr_rm *rm, const struct scr_hostlist *nodes,
                    const char *const *argv, double timeout_s,
                    struct scr_remote_result **res, struct scr_err *err);

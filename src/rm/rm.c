@@ -400,6 +400,12 @@ int scr_rm_open_anywhere(const struct scr_env *env, const struct scr_cfg *cfg,
     return rc;
 }
 
+/* The id comes from a file, and becomes an argument. Those of Flux are no ASCII. */
+static int may_be_job(const char *id)
+{
+    return *id != '\0' && *id != '-' && strpbrk(id, " \t\n\r") == NULL;
+}
+
 int scr_rm_open_job(const struct scr_env *env, const struct scr_cfg *cfg,
                     const struct scr_params *prm, const struct scr_rm_job *job,
                     struct scr_rm *rm, struct scr_err *err)
@@ -409,6 +415,8 @@ int scr_rm_open_job(const struct scr_env *env, const struct scr_cfg *cfg,
     if (rm->ops == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "resource manager %s is not known",
                         job->manager);
+    if (job->id != NULL && !may_be_job(job->id))
+        return scr_fail(err, SCR_E_UNSAFE, 0, "\"%s\" is no id of a job", job->id);
     rm->job = scr_strdup(job->id);
     if (job->id != NULL && rm->job == NULL)
         return scr_no_memory(err);

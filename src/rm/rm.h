@@ -115,7 +115,7 @@ struct scr_rm_job {
     const char *id;      /* there */
 };
 /* The same for a job that we are outside of: only kill_step, end_time and down are of
- * use. */
+ * use. SCR_E_UNSAFE: the id would be taken for an option. */
 int scr_rm_open_job(const struct scr_env *env, const struct scr_cfg *cfg,
                     const struct scr_params *prm, const struct scr_rm_job *job,
                     struct scr_rm *rm, struct scr_err *err);

@@ -290,6 +290,14 @@ static void a_job_we_are_outside_of(void **state)
     assert_int_equal(
         scr_rm_open_job(&m.t.env, m.t.cfg, &m.prm, &cobalt, &m.rm, &m.t.err),
         SCR_E_ARG);
+    /* as one who can write run.scr may put it there (S8) */
+    static const char *const odd[] = { "-u", "--help", "", "1 -u root", "1\n2" };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        const struct scr_rm_job given = { "PBS", odd[i] };
+        assert_int_equal(
+            scr_rm_open_job(&m.t.env, m.t.cfg, &m.prm, &given, &m.rm, NULL),
+            SCR_E_UNSAFE);
+    }
     test_rm_close(&m);
 }
 

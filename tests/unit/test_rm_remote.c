@@ -314,6 +314,30 @@ static void the_program_of_the_resource_manager_is_missing(void **state)
     test_rm_close(&m);
 }
 
+/* Lists of resource managers are taken as they are. (S8) */
+static void a_name_that_is_an_option_is_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "-oProxyCommand=touch ran", "^ran", "n1|ran", "a b", "n1;ran", "../n1", ".", ""
+    };
+    static const char *const argv[] = { "true", NULL };
+    struct test_rm m;
+    struct scr_remote_result *res;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int pdsh = 0; pdsh < 2; pdsh++) {
+            test_rm_open(&m, "remote", pdsh ? "SCR_REMOTE=PDSH" : "SCR_REMOTE=SSH",
+                         "SCR_NODELIST=n1", NULL);
+            assert_int_equal(scr_hostlist_add(&m.rm.nodes, names[i], NULL), SCR_OK);
+            assert_int_equal(
+                scr_remote_run(&m.rm, &m.rm.nodes, argv, 9, &res, &m.t.err),
+                SCR_E_UNSAFE);
+            assert_null(res);
+            assert_contains(m.t.err.text, " is no name of a node");
+            test_rm_close(&m);
+        }
+}
+
 /* --- tests of nodes --- */
 
 static void check_down(const char *a, const char *b, const char *c,
@@ -469,6 +493,7 @@ int main(void)
         cmocka_unit_test(on_virtual_nodes),
         cmocka_unit_test(which_way_is_taken),
         cmocka_unit_test(the_program_of_the_resource_manager_is_missing),
+        cmocka_unit_test(a_name_that_is_an_option_is_refused),
         cmocka_unit_test(nodes_are_tested_all_at_once),
         cmocka_unit_test(only_the_tests_asked_for),
         cmocka_unit_test(tests_that_cannot_be),
