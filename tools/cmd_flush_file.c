@@ -69,15 +69,13 @@ static int tell_location(struct scr_tool *t, const scr_hash *h, int id)
 {
     const scr_hash *at =
         scr_hash_get(scr_hash_get_kv_int(h, "DATASET", id), "LOCATION");
-    const char *gap = "";
-    for (SCR_HASH_EACH(e, at)) {
-        scr_tool_print(t, "%s%s", gap, scr_hash_elem_key(e));
-        gap = " ";
-    }
-    if (scr_hash_size(at) == 0)
-        return SCR_TOOL_NO;
-    scr_tool_print(t, "\n");
-    return SCR_OK;
+    struct scr_str line = SCR_STR_INIT;
+    for (SCR_HASH_EACH(e, at))
+        scr_str_printf(&line, "%s%s", line.len > 0 ? " " : "", scr_hash_elem_key(e));
+    if (scr_hash_size(at) > 0)
+        scr_tool_print_line(t, "%s", line.p ? line.p : "");
+    scr_str_free(&line);
+    return scr_hash_size(at) > 0 ? SCR_OK : SCR_TOOL_NO;
 }
 
 static int tell_name(struct scr_tool *t, const scr_hash *h, int id)

@@ -183,9 +183,9 @@ static void print_text(struct scr_tool *t, const struct scr_halt *h, const char 
     print_time(t, "ExitBefore", h->exit_before);
     print_count(t, "HaltSeconds", h->halt_seconds);
     if (h->reason != NULL)
-        scr_tool_print(t, "ExitReason = %s\n", h->reason);
+        scr_tool_print_line(t, "ExitReason = %s", h->reason);
     if (why != NULL)
-        scr_tool_print(t, "satisfied now: %s\n", why);
+        scr_tool_print_line(t, "satisfied now: %s", why);
     if (h->checkpoints_left < 0 && h->exit_after < 0 && h->exit_before < 0 &&
         h->halt_seconds < 0 && h->reason == NULL)
         scr_tool_print(t, "no halt conditions\n");
@@ -237,7 +237,8 @@ static int end_run(struct scr_tool *t, struct scr_err *err)
     char *what = NULL;
     int rc;
     TRY_OUT(scr_runfile_kill(t, RUNFILE_HALT, &what, err));
-    scr_tool_print(t, "%s\n", what ? what : "no run of scr_srun or the like is there");
+    scr_tool_print_line(t, "%s",
+                        what ? what : "no run of scr_srun or the like is there");
 out:
     free(what);
     return rc;

@@ -60,8 +60,8 @@ static int print_json(struct scr_tool *t, const struct scr_downs *down,
 {
     json_t *all = json_object();
     for (SCR_EACH(const struct scr_down, d, &down->why))
-        if (all != NULL &&
-            json_object_set_new(all, d->item.name, json_string(d->reason)) != 0) {
+        if (all != NULL && json_object_set_new(all, d->item.name,
+                                               scr_tool_json_text(d->reason)) != 0) {
             json_decref(all);
             all = NULL;
         }
@@ -88,7 +88,7 @@ static int print(struct scr_tool *t, const struct scr_args *a,
     if (a->opt[OPT_REASON] == NULL)
         return print_list(t, down, err);
     for (SCR_EACH(const struct scr_down, d, &down->why))
-        scr_tool_print(t, "%s: %s\n", d->item.name, d->reason);
+        scr_tool_print_line(t, "%s: %s", d->item.name, d->reason);
     return SCR_OK;
 }
 

@@ -303,8 +303,9 @@ static void explain_source(struct scr_tool *t, const char *name, int source, int
         return;
     }
     int plain = strcmp(origin, source_names[source]) == 0;
-    scr_tool_print(t, "  %s %-12s %s%s%s%s\n", *found ? " " : "*", source_names[source],
-                   value, plain ? "" : "  (", plain ? "" : origin, plain ? "" : ")");
+    scr_tool_print_line(t, "  %s %-12s %s%s%s%s", *found ? " " : "*",
+                        source_names[source], value, plain ? "" : "  (",
+                        plain ? "" : origin, plain ? "" : ")");
     *found = 1;
 }
 
@@ -317,7 +318,7 @@ static int explain_parameter(struct scr_tool *t, const struct scr_spec *spec,
     if (value == NULL)
         scr_tool_print(t, "%s is not set\n", spec->name);
     else
-        scr_tool_print(t, "%s=%s\n", spec->name, value);
+        scr_tool_print_line(t, "%s=%s", spec->name, value);
     for (int s = 0; s < SCR_CFG_NSOURCES; s++)
         explain_source(t, spec->name, s, &found);
     scr_str_append(&text, "\n");

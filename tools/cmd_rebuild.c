@@ -180,7 +180,7 @@ static int rebuild(struct scr_tool *t, const struct set *s, const char *files,
     for (int i = 0; i < s->n; i++) {
         n += rebuilt[i] != 0;
         if (rebuilt[i] != 0)
-            scr_tool_print(t, "member %d rebuilt: %s\n", i + 1, s->out[i]);
+            scr_tool_print_line(t, "member %d rebuilt: %s", i + 1, s->out[i]);
     }
     if (n == 0)
         scr_tool_print(t, "all %d members are whole\n", s->n);

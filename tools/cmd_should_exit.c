@@ -66,7 +66,7 @@ static int check_halt(const struct job *job, struct scr_err *err, int *stop)
                 unknown.text);
     int rc = scr_job_halted(job, &job->t->prefix, end, &why, err);
     if (why != NULL) {
-        scr_tool_print(job->t, "halt condition: %s\n", why);
+        scr_tool_print_line(job->t, "halt condition: %s", why);
         *stop = 1;
     }
     free(why);

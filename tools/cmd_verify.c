@@ -192,10 +192,10 @@ static void tell_repair(struct tally *y, int built, const char *why, int newer)
 {
     scr_progress_hide(&y->progress);
     if (built == SCR_E_LOST && newer > 0)
-        scr_tool_print(y->t,
-                       "%s: its files were written over by dataset %d, nothing is "
-                       "rebuilt; marked incomplete\n",
-                       y->label, newer);
+        scr_tool_print_line(y->t,
+                            "%s: its files were written over by dataset %d, nothing is "
+                            "rebuilt; marked incomplete",
+                            y->label, newer);
     else if (built == SCR_E_LOST)
         tell_note(y, "beyond repair, marked incomplete: no restart takes it");
     else

@@ -5,7 +5,8 @@
 static void print_key(FILE *out, const char *key)
 {
     for (const unsigned char *p = (const unsigned char *)key; *p != '\0'; p++) {
-        if (*p < 0x20 || *p == 0x7f)
+        int is_second_set = p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f; /* of UTF-8 */
+        if (*p < 0x20 || *p == 0x7f || is_second_set)
             (void)fprintf(out, "\\x%02X", *p);
         else
             (void)fputc(*p, out);

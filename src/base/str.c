@@ -113,11 +113,20 @@ char *scr_str_take(struct scr_str *s)
     return p;
 }
 
+/* U+0080 to U+009F in UTF-8: terminals take U+009B for the start of a sequence. */
+static int is_second_set(const char *text)
+{
+    return (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] >= 0x80 &&
+           (unsigned char)text[1] <= 0x9f;
+}
+
 void scr_mask(char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
             text[i] = '?';
+        else if (i + 1 < len && is_second_set(text + i))
+            text[i] = text[i + 1] = '?';
 }
 
 void scr_str_mask(struct scr_str *s)

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
 # Names are bytes and JSON is UTF-8: what is none stands as \xHH, and nothing is left out.
 . "${0%/*}/lib.sh"
 latin=$(printf 'caf\351') # e with an acute accent in Latin-1
@@ -50,3 +51,37 @@ with open(sys.argv[1], "rb") as golden, open(sys.argv[2], "wb") as odd:
 END
 run scr_flush_file --name 17
 is 0 '?[31m?x'
+
+# S10: whatever texts those who can write the prefix directory put into state files.
+odd_state() { # FROM TO WORD…: TO is FROM with each word replaced by one with control characters
+    python3 - "$@" <<'END'
+import sys
+import zlib
+golden, odd, *words = sys.argv[1:]
+with open(golden, "rb") as file:
+    hashed = file.read()[:-4]
+for word in words:
+    marked = b"\x1b[31m\n" + b"x" * (len(word) - 6)
+    assert word.encode() in hashed and len(marked) == len(word)
+    hashed = hashed.replace(word.encode(), marked)
+with open(odd, "wb") as file:
+    file.write(hashed + zlib.crc32(hashed).to_bytes(4, "big"))
+END
+}
+masked() { # COMMAND…: prints no control characters, but the text
+    run "$@"
+    grep -qF '?[31m?x' "$out" "$err" || fail "the text is missing"
+    [ -z "$(LC_ALL=C tr -d '\012\040-\377' <"$out")$(LC_ALL=C tr -d '\012\040-\377' <"$err")" ] || fail "control characters"
+    ! grep -q '^x' "$out" || fail "a line of its own"
+}
+scr_halt >"$tmp/.null"
+odd_state .scr/halt.scr .scr/halt.scr JOB_HALTED
+masked scr_halt --list
+masked scr_should_exit
+masked scr_status
+rm .scr/halt.scr
+golden=$SCR_TEST_SOURCE/tests/golden/flush/good-outputs.scr
+odd_state "$golden" .scr/flush.scr ckpt.17
+masked scr_flush_file --name 17
+rm .scr/flush.scr
+masked env SCR_JOB_NAME="$(printf '\033[31m\nx')" scr_param --explain SCR_JOB_NAME

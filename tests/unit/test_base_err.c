@@ -74,6 +74,17 @@ static void an_error_is_one_line(void **state)
     assert_string_equal(err.text, "c?d: open a?b?[31m");
 }
 
+/* U+009B starts a sequence, too; other letters of two bytes stay. (S10) */
+static void control_characters_of_the_second_set_are_masked(void **state)
+{
+    (void)state;
+    struct scr_err err = SCR_ERR_INIT;
+    (void)scr_fail(&err, SCR_E_ARG, 0, "open %s",
+                   "\xc2\x9b"
+                   "31m caf\xc3\xa9 \xc2\xa0\xc2");
+    assert_string_equal(err.text, "open ??31m caf\xc3\xa9 \xc2\xa0\xc2");
+}
+
 static void prefix_needs_an_error(void **state)
 {
     (void)state;
@@ -162,6 +173,7 @@ int main(void)
         cmocka_unit_test(the_first_cause_wins),
         cmocka_unit_test(a_long_path_is_cut_and_the_cause_kept),
         cmocka_unit_test(an_error_is_one_line),
+        cmocka_unit_test(control_characters_of_the_second_set_are_masked),
         cmocka_unit_test(prefix_needs_an_error),
         cmocka_unit_test(codes_have_meanings),
         cmocka_unit_test(levels_choose_and_label),

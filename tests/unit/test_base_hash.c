@@ -461,7 +461,7 @@ static void unpacking_merges(void **state)
 }
 
 /* Every cut of packed bytes, and every byte of a count set to 0xff, in a buffer of
- * exactly that size: an error, and nothing changed. */
+ * exactly that size: an error, and nothing changed. (S4) */
 static void hostile_bytes_change_nothing(void **state)
 {
     (void)state;
@@ -525,7 +525,9 @@ static void printing(void **state)
     scr_hash_setf(h, NULL, "RANK 0 FILE foo");
     scr_hash_setf(h, NULL, "RANK 0 FILE bar");
     scr_hash_setf(h, NULL, "FLAG");
-    scr_hash_set_val(h, "esc\x1b[2J", "a\nb");
+    scr_hash_set_val(h, "esc\x1b[2J",
+                     "a\nb\xc2\x9b"
+                     "2J");
     FILE *out = open_memstream(&text, &n);
     scr_hash_fprint(out, h, 1);
     assert_int_equal(fclose(out), 0);
@@ -537,7 +539,8 @@ static void printing(void **state)
                               "       foo\n"
                               "       bar\n"
                               " FLAG\n"
-                              " esc\\x1B[2J = a\\x0Ab\n");
+                              " esc\\x1B[2J = a\\x0Ab\\xC2\x9b"
+                              "2J\n");
     free(text);
     scr_hash_delete(h);
 }
