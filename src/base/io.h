@@ -75,7 +75,8 @@ int scr_file_replace_by(const struct scr_sys *sys, const char *path, scr_writer 
                         const void *arg, struct scr_replace as, struct scr_err *err);
 
 /* One write() with O_APPEND | O_CREAT of all n bytes (logs, journals); only after a
- * short write a second one. An error may leave part of the record at the end. */
+ * short write a second one. An error may leave part of the record at the end. Follows
+ * no symbolic link, and waits for no reader of a FIFO. */
 int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf,
                     size_t n, mode_t mode, struct scr_err *err);
 

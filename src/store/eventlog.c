@@ -57,11 +57,13 @@ static int rotate(const struct scr_fd *log, const struct stat *st, int *rotated,
 }
 
 /* Opens the log, and once more if it has to be rotated before n bytes are written to
- * it. A FIFO in its place must not hang the job. */
+ * it. A FIFO in its place must not hang the job, nor a link lead to another file of
+ * the user. */
 static int open_log(const struct scr_sys *sys, const char *path, uint64_t size, int *fd,
                     struct scr_err *err)
 {
-    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY;
+    const int flags =
+        O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     struct stat st;
     int rotated = 0;
     TRY(scr_open(sys, path, flags, 0666, fd, err));
@@ -100,13 +102,19 @@ static const int levels[] = { LOG_EMERG,   LOG_ALERT,  LOG_CRIT, LOG_ERR,
                               LOG_WARNING, LOG_NOTICE, LOG_INFO, LOG_DEBUG };
 
 /* The program may have called openlog() itself: it is not called here. The log of a
- * machine has the lines of all users, jobs and directories. */
+ * machine has the lines of all users, jobs and directories: a name with a newline must
+ * not begin another one. */
 static void tell_syslog(const struct scr_prefix *p, const struct scr_event *e,
                         const struct scr_eventlog_to *to, const char *line)
 {
-    syslog(facilities[to->facility] | levels[to->level],
-           "%s: user=%s jobid=%s prefix=%s %.*s", to->word, to->user ? to->user : "?",
-           e->jobid ? e->jobid : "?", p->path, (int)strcspn(line, "\n"), line);
+    char *text = scr_asprintf("%s: user=%s jobid=%s prefix=%s %.*s", to->word,
+                              to->user ? to->user : "?", e->jobid ? e->jobid : "?",
+                              p->path, (int)strcspn(line, "\n"), line);
+    if (text == NULL)
+        return;
+    scr_mask(text, strlen(text));
+    syslog(facilities[to->facility] | levels[to->level], "%s", text);
+    free(text);
 }
 
 int scr_eventlog_write(const struct scr_env *env, const struct scr_prefix *p,

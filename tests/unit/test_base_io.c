@@ -491,6 +491,24 @@ static void append_adds_at_the_end(void **state)
     assert_int_equal(test_fault_open_fds(), 0);
 }
 
+/* Another who can write to the directory may have put them there. (S2) */
+static void append_follows_no_link_and_waits_for_no_reader(void **state)
+{
+    (void)state;
+    (void)fresh_dir("append-odd");
+    const char *link = test_path("append-odd/link"),
+               *fifo = test_path("append-odd/fifo"),
+               *victim = test_path("append-odd/victim");
+    test_put(victim, "mine", 4);
+    assert_int_equal(symlink(victim, link), 0);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(scr_file_append(&scr_sys_posix, link, "x", 1, 0600, NULL),
+                     SCR_E_IO);
+    assert_file(victim, "mine");
+    assert_int_equal(scr_file_append(&scr_sys_posix, fifo, "x", 1, 0600, NULL),
+                     SCR_E_IO);
+}
+
 static void stat_remove_rename(void **state)
 {
     (void)state;
@@ -577,6 +595,7 @@ int main(void)
         cmocka_unit_test(replace_does_not_write_through_links),
         cmocka_unit_test(several_processes_may_replace_one_path),
         cmocka_unit_test(append_adds_at_the_end),
+        cmocka_unit_test(append_follows_no_link_and_waits_for_no_reader),
         cmocka_unit_test(stat_remove_rename),
         cmocka_unit_test(rename_new_takes_no_name_that_is_taken),
     };

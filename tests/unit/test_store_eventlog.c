@@ -214,6 +214,43 @@ static void a_fifo_does_not_hang_a_job(void **state)
     test_store_close(&t);
 }
 
+/* It may be one of the user's that another who can write here chose. (S2) */
+static void a_link_leads_to_no_other_file(void **state)
+{
+    (void)state;
+    struct test_store t;
+    size_t n = 0;
+    test_store_open(&t);
+    const char *victim = test_path("victim");
+    test_put(victim, "mine", 4);
+    assert_int_equal(symlink(victim, test_path("prefix/.scr/log")), 0);
+    assert_int_not_equal(write_id(&t, 1, 1), SCR_OK);
+    char *bytes = test_get(victim, &n);
+    assert_int_equal(n, 4);
+    free(bytes);
+    assert_false(test_exists(test_path("prefix/.scr/log.1")));
+    test_store_close(&t);
+}
+
+/* The log of a machine is read by its administrators, line by line. (S10) */
+static void syslog_gets_one_line_whatever_the_names(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_event e = SCR_EVENT_INIT;
+    struct scr_eventlog_to to = both;
+    test_store_open(&t);
+    to.user = "alice\nroot: su\033[2J";
+    e.host = "n1";
+    e.event = "FLUSH_FAIL";
+    e.jobid = "7\r8";
+    e.note = "a\nb";
+    assert_int_equal(scr_eventlog_write(&t.env, &t.p, &e, &to, &t.err), SCR_OK);
+    assert_non_null(strstr(told.text, "user=alice?root: su?[2J jobid=7?8 prefix="));
+    assert_null(strpbrk(told.text, "\n\r\033"));
+    test_store_close(&t);
+}
+
 /* Each system call of a write that rotates fails in turn: an error, or it did not
  * matter; no line is lost that was there before. */
 static void a_call_that_fails_costs_no_other_event(void **state)
@@ -245,6 +282,8 @@ int main(void)
         cmocka_unit_test(processes_that_rotate_at_once_lose_nothing),
         cmocka_unit_test(a_log_that_another_rotates_is_still_written),
         cmocka_unit_test(a_fifo_does_not_hang_a_job),
+        cmocka_unit_test(a_link_leads_to_no_other_file),
+        cmocka_unit_test(syslog_gets_one_line_whatever_the_names),
         cmocka_unit_test(a_call_that_fails_costs_no_other_event),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
