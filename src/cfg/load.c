@@ -32,11 +32,12 @@ struct reader {
     int warnings;
 };
 
-/* A setting that comes too late, because the file it is in was found by it. */
-static int comes_too_late(const struct reader *r, const char *key)
+/* A setting that comes too late, because the file it is in was found by it; or names a
+ * program, in a directory that others may write to. */
+static int is_out_of_place(const struct reader *r, const char *key)
 {
     const struct scr_spec *spec = scr_spec_find(key);
-    if (strcmp(key, "SCR_PREFIX") == 0)
+    if (strcmp(key, "SCR_PREFIX") == 0 || strcmp(key, "SCR_TRANSFER_PROGRAM") == 0)
         return r->own || r->saved;
     return spec != NULL && spec->who == SCR_WHO_EARLY && !r->saved;
 }
@@ -113,7 +114,7 @@ static int add_line(struct reader *r, const struct scr_conf_line *line,
     const char *key = line->item[0].key;
     if (line->item[0].value == NULL)
         return scr_fail(err, SCR_E_CONFIG, 0, "expected NAME=VALUE");
-    if (!comes_too_late(r, key)) {
+    if (!is_out_of_place(r, key)) {
         warn_of_repeats(r, line, origin);
         return scr_source_add(r->source, line, origin, err);
     }

@@ -109,6 +109,28 @@ static void test_settings_that_come_too_late(void **state)
     test_cfg_file("prefix/.scrconf", "");
 }
 
+/* Those who can write to the prefix directory choose no program. (S7) */
+static void test_a_program_is_not_taken_from_the_prefix_directory(void **state)
+{
+    (void)state;
+    struct test_cfg t;
+    char variable[1200];
+    test_cfg_file("prefix/.scrconf", "SCR_TRANSFER_PROGRAM=/x\nSCR_FLUSH=2\n");
+    test_cfg_open(&t, NULL);
+    assert_int_equal(test_cfg_load(&t), SCR_OK);
+    assert_null(scr_cfg_get(t.cfg, "SCR_TRANSFER_PROGRAM"));
+    assert_string_equal(scr_cfg_get(t.cfg, "SCR_FLUSH"), "2");
+    assert_contains(test_cfg_log(&t), ".scrconf:1) is ignored");
+    test_cfg_close(&t);
+    test_cfg_file("prefix/.scrconf", "");
+    (void)snprintf(variable, sizeof variable, "SCR_CONF_FILE=%s",
+                   test_cfg_file("mine.conf", "SCR_TRANSFER_PROGRAM=/x\n"));
+    test_cfg_open(&t, variable, NULL);
+    assert_int_equal(test_cfg_load(&t), SCR_OK);
+    assert_string_equal(scr_cfg_get(t.cfg, "SCR_TRANSFER_PROGRAM"), "/x");
+    test_cfg_close(&t);
+}
+
 /* --- unknown names --- */
 
 static size_t count(const char *text, const char *part)
@@ -287,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_missing_scrconf_and_system_file_are_fine),
         cmocka_unit_test(test_directory_in_place_of_a_file),
         cmocka_unit_test(test_settings_that_come_too_late),
+        cmocka_unit_test(test_a_program_is_not_taken_from_the_prefix_directory),
         cmocka_unit_test(test_unknown_names_are_warned_about_once),
         cmocka_unit_test(test_what_has_no_effect_is_reported),
         cmocka_unit_test(test_each_failing_call_is_reported),
