@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck disable=SC2034,SC2154 # status and ran are used in it; out, err and tmp are set by lib.sh
-# No command starts anything through a shell: every program that is executed on its behalf is traced.
+# No command starts anything through a shell (S9): every program that is executed on its behalf is traced.
 . "${0%/*}/lib.sh"
 for name in $(env | sed -n 's/^\(\(SLURM\|LSB\|PBS\|FLUX\)_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 strace -f -o "$tmp/.calls" true 2>/dev/null || {

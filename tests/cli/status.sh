@@ -208,6 +208,15 @@ for line in open(sys.argv[1], encoding="utf-8"):
     float(value[3])
 END
 
+# a directory with a name that would end the label, and the line (S11)
+odd='a"} 1\b
+scr_state{x="'
+mkdir "../$odd"
+run scr status --prefix "../$odd" --prometheus
+has 1 'a\"} 1\\b\nscr_state{x=\"",state="none"} 1'
+check "lines" "$(grep -cv '^#\|^scr_[a-z_]*{directory="' "$out")" = 0
+rmdir "../$odd"
+
 # --- again and again: blocks where there is no terminal, one place on a terminal ---
 (scr status --watch=0.1 >watched & watcher=$!
  until_true sh -c '[ "$(grep -c "^state" watched)" -ge 3 ]'

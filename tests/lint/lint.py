@@ -101,7 +101,8 @@ DROPPED = (
     r"|(^|\"|[.:*] )(What (?!(is|does|do|are|was|to|you|for|a|SCR does)\b)[a-z]+|Whose|Of (those|what))\b(?![^.]*\?)")
 PLAIN = ("include/scr.h", "README.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "doc/man", "doc/guide/",
          "doc/design/")
-DURABILITY = "doc/design/durability.md"
+# Pages of numbered rules, by the letters of the rules.
+NUMBERED = {"doc/design/durability.md": "DCP", "doc/design/security.md": "S"}
 VAGUE = re.compile(VAGUE, re.M)
 UNCLEAR = re.compile(f"{VAGUE.pattern}|{DROPPED}", re.M)
 
@@ -306,25 +307,31 @@ def parameters(root):
 
 
 def rules(root):
-    """Each rule of durability.md is one sentence, then why, perhaps how, then tests that quote its number."""
-    text = read(root, DURABILITY)
-    form = re.compile(r"\n\nRule: (?P<rule>.+?)\n\nWhy: .+?(?:\n\nHow:[ \n].+?)?\n\nTest: (?P<tests>[^\n]+)\s*", re.S)
+    """Each rule of these pages is one sentence, then why, perhaps how, then tests that quote its number."""
+    for page, letters in NUMBERED.items():
+        if os.path.isfile(os.path.join(root, page)):
+            yield from ((page, line, what) for line, what in rules_of(root, page, letters))
+
+
+def rules_of(root, page, letters):
+    text = read(root, page)
+    form = re.compile(r"\n\nRule: (?P<rule>.+?)\n\nWhy: .+?(?:\n\nHow:[ \n].+?)?\n\nTest: (?P<tests>[^\n]+(?:\n[^\n]+)*)\s*", re.S)
     last = {}
-    for head in re.finditer(r"^### ([DCP])(\d+): .+$", text, re.M):
+    for head in re.finditer(rf"^### ([{letters}])(\d+): .+$", text, re.M):
         letter, number, line = head[1], int(head[2]), text[:head.start()].count("\n") + 1
         name = f"{letter}{number}"
         if number != last.get(letter, 0) + 1:
-            yield DURABILITY, line, f"{name} does not follow {letter}{last.get(letter, 0)}"
+            yield line, f"{name} does not follow {letter}{last.get(letter, 0)}"
         last[letter] = number
         match = form.fullmatch(re.split(r"^##", text[head.end():], maxsplit=1, flags=re.M)[0])
         if not match:
-            yield DURABILITY, line, f"{name}: 'Rule:', 'Why:', perhaps 'How:' and 'Test:' are expected, in this order"
+            yield line, f"{name}: 'Rule:', 'Why:', perhaps 'How:' and 'Test:' are expected, in this order"
             continue
         if len(re.findall(r"[.!?](?=\s|$)", match["rule"])) != 1 or not match["rule"].endswith("."):
-            yield DURABILITY, line, f"{name}: the rule is not one sentence"
-        yield from ((DURABILITY, line, what) for what in check_tests(root, name, match["tests"]))
+            yield line, f"{name}: the rule is not one sentence"
+        yield from ((line, what) for what in check_tests(root, name, match["tests"]))
     if not last:
-        yield DURABILITY, 1, "no rule '### D1: …'"
+        yield 1, f"no rule '### {letters[0]}1: …'"
 
 
 def check_tests(root, name, tests):

@@ -81,6 +81,8 @@ CASES = [
     ("plain", "tests/unit/a.c", "/* told */ int a; /* It is told. */", True),
     ("rules", DURABILITY, RULE, False),
     ("rules", DURABILITY, RULE.replace("D1", "D2"), True),
+    ("rules", "doc/design/security.md", RULE.replace("D1", "S1").replace("durability", "security"), False),
+    ("rules", "doc/design/security.md", RULE.replace("durability", "security"), True),
     ("rules", DURABILITY, RULE.replace("once.", "once. Or twice."), True),
     ("rules", DURABILITY, RULE.replace("Why", "Reason"), True),
     ("rules", DURABILITY, RULE.replace("`../", "`unit/"), True),

@@ -89,7 +89,7 @@ def check_numbers(b: Browser, data: Any) -> None:
 
 
 def check_texts(b: Browser, data: Any) -> None:
-    """Names of datasets, nodes and parameters are texts, whatever they hold."""
+    """Names of datasets, nodes and parameters are texts, whatever they hold (S11)."""
     names = column(b, "#datasets", 1)
     assert names == [d["name"] for d in data["datasets"]] and "</script><b" in (names[0] or ""), names
     assert b.js("return document.querySelectorAll('main b[onmouseover], main td i, main dd i, section script').length") == 0

@@ -51,6 +51,49 @@ static void private_directories_are_made_0700(void **state)
     assert_int_equal(private(base, ".", NULL), SCR_OK);
 }
 
+/* A umask takes rights from the user at most, it gives none to others. (S1) */
+static void private_directories_are_private_under_every_umask(void **state)
+{
+    (void)state;
+    static const mode_t masks[] = { 0, 002, 022, 077, 0777 };
+    const char *base = fresh_dir("umask");
+    struct stat st;
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "u%03o", (unsigned)masks[i]);
+        mode_t old = umask(masks[i]);
+        int rc = private(base, name, NULL);
+        umask(old);
+        assert_int_equal(rc, SCR_OK);
+        assert_int_equal(lstat(test_path("umask/%s", name), &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0700 & ~masks[i]);
+    }
+}
+
+/* What others put in our place before: nothing is made in it, nothing is changed. (S1)
+ */
+static void what_stands_in_the_way_is_refused_and_left(void **state)
+{
+    (void)state;
+    const char *base = fresh_dir("squat");
+    struct stat st;
+    assert_int_equal(mkfifo(test_path("squat/fifo"), 0666), 0);
+    assert_int_equal(mkdir(test_path("squat/open"), 0700), 0);
+    assert_int_equal(chmod(test_path("squat/open"), 0777), 0);
+    test_put(test_path("squat/file"), "x", 1);
+    assert_int_equal(link(test_path("squat/file"), test_path("squat/hard")), 0);
+    static const char *const names[] = { "fifo", "open", "file", "hard" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char rel[32];
+        (void)snprintf(rel, sizeof rel, "%s/x", names[i]);
+        assert_int_equal(private(base, names[i], NULL), SCR_E_UNSAFE);
+        assert_int_equal(private(base, rel, NULL), SCR_E_UNSAFE);
+    }
+    assert_int_equal(lstat(test_path("squat/open"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0777);
+    assert_int_equal(rmdir(test_path("squat/open")), 0);
+}
+
 static void the_base_must_exist_and_may_be_a_link(void **state)
 {
     (void)state;
@@ -390,6 +433,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(private_directories_are_made_0700),
+        cmocka_unit_test(private_directories_are_private_under_every_umask),
+        cmocka_unit_test(what_stands_in_the_way_is_refused_and_left),
         cmocka_unit_test(the_base_must_exist_and_may_be_a_link),
         cmocka_unit_test(a_path_that_leads_out_is_refused),
         cmocka_unit_test(symbolic_links_in_the_way_are_refused),

@@ -204,7 +204,7 @@ static const struct damage {
     { .add = "RANK 28 DSET 11 FILE /c/foo_28.ckpt.11 FOUND", .value = "many" },
     { .add = "RANK 28 DSET 11 FILE /c/foo_28.ckpt.11 FOUND", .value = "-1" },
     { .add = "RANK 28 DSET 11 FILE /c/foo_28.ckpt.11 FOUND" },
-    /* names of files */
+    /* names of files (S3) */
     { .add = "RANK 20 DSET 11 FILE /" },
     { .add = "RANK 20 DSET 11 FILE /.." },
     { .add = "RANK 20 DSET 11 FILE .." },

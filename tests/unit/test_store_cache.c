@@ -58,6 +58,7 @@ static void places_are_private(void **state)
     assert_int_equal(st.st_mode & 07777, 0700);
 }
 
+/* (S5) */
 static void names_that_are_no_path_component_are_refused(void **state)
 {
     (void)state;
