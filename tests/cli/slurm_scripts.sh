@@ -72,7 +72,22 @@ rmdir memory/nobody
 ln -s ../victim memory/nobody
 slurm epilog 17 nobody
 check "victim" -d victim/scr.17
-grep -q "scr-epilog job 17 of nobody: .*victim\|scr-epilog job 17 of nobody: .*Permission denied" log || fail "no line in the log"
+grep -q "scr-epilog job 17 of nobody: .*memory/nobody is a symbolic link: kept" log || fail "no line in the log"
+# … and to what the user may delete, but this job has not put there
+chown -R nobody victim
+slurm epilog 17 nobody
+check "victim" -d victim/scr.17
+chown -R root victim
+# a link of the job itself goes, and not where it leads
+rm memory/nobody
+mkdir memory/nobody
+ln -s "$tmp/victim/scr.17" memory/nobody/scr.17
+chown -R -h nobody memory/nobody victim
+slurm epilog 17 nobody
+check "victim" -d victim/scr.17 -a ! -L memory/nobody/scr.17
+chown -R root victim
+rmdir memory/nobody
+ln -s ../victim memory/nobody
 
 # the name is taken by another user
 rm log
