@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a fuzz target without libFuzzer: every file given, then random changes of them.
  *
- *     fuzz_index [-r ROUNDS] [-s SEED] [FILE|DIRECTORY]...
+ *     fuzz_index [-r ROUNDS] [-t SECONDS] [-s SEED] [FILE|DIRECTORY]...
  *
- * The same seed, rounds and files make the same inputs, so a crash repeats. */
+ * The same seed, rounds and files make the same inputs, so a crash repeats; with
+ * seconds there are as many rounds as they have room for. */
 #include "base/io.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "fuzz.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -134,17 +136,19 @@ static void run_changed(const struct input *in, uint64_t *rnd)
 
 static int usage(void)
 {
-    fputs("usage: fuzz_... [-r ROUNDS] [-s SEED] [FILE|DIRECTORY]...\n", stderr);
+    fputs("usage: fuzz_... [-r ROUNDS] [-t SECONDS] [-s SEED] [FILE|DIRECTORY]...\n",
+          stderr);
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t rounds = 0, seed = 1;
-    for (int opt; (opt = getopt(argc, argv, "r:s:")) != -1;)
-        if ((opt != 'r' && opt != 's') ||
-            !scr_parse_u64(optarg, opt == 'r' ? &rounds : &seed) || seed == 0)
+    uint64_t rounds = 0, seconds = 0, seed = 1;
+    for (int opt; (opt = getopt(argc, argv, "r:t:s:")) != -1;) {
+        uint64_t *value = opt == 'r' ? &rounds : opt == 't' ? &seconds : &seed;
+        if (opt == '?' || !scr_parse_u64(optarg, value) || seed == 0)
             return usage();
+    }
     for (int i = optind; i < argc; i++)
         if (!load_all(argv[i]))
             return 1;
@@ -154,10 +158,12 @@ int main(int argc, char **argv)
     run((const uint8_t *)"", 0);
     for (size_t i = 0; i < corpus.n; i++)
         run(corpus.list[i].bytes, corpus.list[i].n);
-    for (uint64_t i = 0; i < rounds; i++)
+    const double until = scr_now_mono() + (double)seconds;
+    uint64_t done = 0;
+    for (; done < rounds || (seconds > 0 && scr_now_mono() < until); done++)
         run_changed(&corpus.list[below(&seed, corpus.n)], &seed);
     printf("%zu files and %llu changes of them: fine\n", corpus.n,
-           (unsigned long long)rounds);
+           (unsigned long long)done);
     for (size_t i = 0; i < corpus.n; i++)
         free(corpus.list[i].bytes);
     return 0;
