@@ -11,6 +11,7 @@
 #   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine, and what grows with
 #                 the number of ranks
 #   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
+#   make fuzz     every decoder and parser on changed inputs, SECONDS=600 of each, one after the other
 #   make asan-mpi the tests under mpirun, sanitized (an hour or so; CTEST="-R 'async|memory'" for some)
 #   make install  into PREFIX (/usr/local), below DESTDIR if set
 #   make dist     a tar ball of the commit, in build/dist, and a recipe for Spack that has its sum
@@ -20,6 +21,7 @@
 #   make clean    remove build/
 #
 # MPI=openmpi (default) or mpich; DRILL="--scheme PARTNER …"; CTEST="-L unit …"; JOBS=2;
+# FUZZ="--only rm --seed 7" (tests/fuzz/run.py --help);
 # BENCH="--cases XOR --rounds 5" (bench/run.py --help); FLUSH_BENCH="--mib 64" (bench/flush.py --help);
 # SCALE_BENCH="--most 1000000" (bench/scale.c), which takes 4 GiB of memory;
 # FILES_BENCH="--files 20000" (bench/files.py --help);
@@ -30,6 +32,8 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 DRILL ?=
 CTEST ?=
+SECONDS ?= 5
+FUZZ ?=
 BENCH ?=
 FLUSH_BENCH ?=
 SCALE_BENCH ?=
@@ -53,9 +57,8 @@ else
 deps = scripts/install-deps.sh
 endif
 
-.PHONY: build drill html bench campaign check quick lint asan asan-mpi asan-configure install clean cluster dist package
-.PHONY: rpm package-check
-.PHONY: deps-build deps-check deps-cluster deps-docs deps-package
+.PHONY: build drill html bench campaign check quick lint asan asan-mpi asan-configure fuzz install clean cluster dist
+.PHONY: package rpm package-check deps-build deps-check deps-cluster deps-docs deps-fuzz deps-package
 build: deps-build
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS)
@@ -126,6 +129,15 @@ asan-mpi: asan-configure
 	cmake --build build/asan -j$(JOBS) --target mpi_tests
 	ctest --test-dir build/asan --output-on-failure --no-tests=error -L cases $(CTEST)
 
+# With libFuzzer where clang has it, else with the driver of tests/fuzz.
+LIBFUZZER = $(shell echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+    clang -fsanitize=fuzzer -x c -o /dev/null - >/dev/null 2>&1 && echo 1)
+FUZZ_BUILD = $(if $(LIBFUZZER),build/fuzz,build/asan)
+fuzz: deps-fuzz
+	$(if $(LIBFUZZER),cmake --preset fuzz -DSCR_MPI=$(MPI) $(CMAKE_ARGS),$(MAKE) asan-configure)
+	cmake --build $(FUZZ_BUILD) -j$(JOBS) --target fuzz_targets
+	tests/fuzz/run.py --seconds $(SECONDS) $(FUZZ) $(FUZZ_BUILD)
+
 install: build
 	cmake --install $(BUILD)
 
@@ -157,6 +169,9 @@ deps-docs:
 
 deps-cluster:
 	$(deps) cluster
+
+deps-fuzz:
+	$(deps) build $(MPI) check fuzz
 
 deps-package:
 	$(deps) build package docs

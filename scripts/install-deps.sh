@@ -4,7 +4,8 @@
 #
 #   scripts/install-deps.sh [--print] GROUP...
 #
-#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | package | ci | docs | browser
+#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | package | ci | docs | browser |
+#            fuzz
 #   --print  only prints the packages that are missing, one a line
 #
 # Uses apt-get as root or through sudo if that asks for no password; otherwise says what to
@@ -22,6 +23,7 @@ declare -A packages=(
     [cluster]="slurmctld slurmd munge libpmix-dev pdsh openssh-client iproute2 procps util-linux"
     [package]="dpkg-dev debhelper dh-python lintian rpm pandoc mmdebstrap gfortran libopenmpi-dev libmpich-dev"
     [ci]="clang"
+    [fuzz]="clang libclang-rt-14-dev"
     [docs]="pandoc python3-sphinx python3-myst-parser furo python3-sphinx-copybutton"
     [browser]="chromium chromium-driver"
 )
@@ -30,7 +32,7 @@ declare -A packages=(
 services="slurmctld slurmd munge"
 
 usage() {
-    sed -n '3,11s/^# \{0,1\}//p' "$0"
+    sed -n '3,12s/^# \{0,1\}//p' "$0"
     exit "$1"
 }
 
