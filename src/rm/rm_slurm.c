@@ -110,7 +110,8 @@ static int slurm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err 
     *end = 0;
     if (rc == SCR_OK) {
         out[strcspn(out, "\n")] = '\0';
-        (void)scr_parse_i64(out, end);
+        if (!scr_parse_i64(out, end) || *end < 0)
+            *end = 0;
     }
     free(out);
     return rc;

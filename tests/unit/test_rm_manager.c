@@ -105,6 +105,10 @@ static void slurm_without_a_limit_or_an_answer(void **state)
     assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_OK);
     assert_int_equal(end, 0);
     test_rm_close(&m);
+    test_rm_open(&m, "slurm", "SLURM_JOBID=78", "SLURM_NODELIST=n1", NULL);
+    assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_OK);
+    assert_int_equal(end, 0); /* a time before 1970 is none */
+    test_rm_close(&m);
     test_rm_open(&m, "slurm", "SLURM_JOBID=99", "SLURM_NODELIST=n1", NULL);
     assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_E_FAILURE);
     assert_contains(m.t.err.text, "squeue: exit status 1: slurm_load_jobs error");
