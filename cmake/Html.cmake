@@ -32,4 +32,4 @@ add_custom_command(OUTPUT ${SCR_HTML_DIR}/index.html
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} DEPENDS ${html_sources} ${html_texts}
     COMMENT "Web pages" VERBATIM)
 add_custom_target(html ALL DEPENDS ${SCR_HTML_DIR}/index.html)
-install(DIRECTORY ${SCR_HTML_DIR}/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/html COMPONENT doc)
+install(DIRECTORY ${SCR_HTML_DIR}/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/html OPTIONAL)

@@ -387,17 +387,9 @@ static int list_named(struct scr_tool *t, const char *text, int **ids, size_t *n
     return rc;
 }
 
-/* A dataset that is being copied would be entered again when all of it has arrived, and
- * one that replaces files of older ones by the next start. */
-static int stop_one(struct scr_tool *t, int id, struct scr_err *err)
-{
-    TRY(scr_arrival_give_up(&t->env, &t->prefix, id, err));
-    return scr_replacing_end(&t->env, &t->prefix, id, err);
-}
-
 static int drop_one(struct scr_tool *t, int id, struct scr_err *err)
 {
-    TRY(stop_one(t, id, err));
+    TRY(scr_deletion_stop(&t->env, &t->prefix, id, err));
     return scr_deletion_forget(&t->env, &t->prefix, id, err);
 }
 
@@ -423,7 +415,7 @@ static int drop_after(struct scr_tool *t, const char *name, struct scr_err *err)
     TRY_OUT(scr_dset_ids(&t->env, t->prefix.scr, &ids, &n, err));
     for (size_t i = 0; i < n; i++)
         if (ids[i] > id)
-            TRY_OUT(stop_one(t, ids[i], err));
+            TRY_OUT(scr_deletion_stop(&t->env, &t->prefix, ids[i], err));
     rc = scr_prefix_index_update(&t->env, &t->prefix, scr_edit_drop_after, &id, err);
 out:
     free(ids);

@@ -92,7 +92,7 @@ int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     char more[40] = "";
     if (ctx->out.more_refused > 0)
-        snprintf(more, sizeof more, " and %d others", ctx->out.more_refused);
+        snprintf(more, sizeof more, " and %d more", ctx->out.more_refused);
     if (ctx->out.refused.code != SCR_OK)
         return scr_fail(err, ctx->out.refused.code, 0, "the dataset lacks a file%s: %s",
                         more, ctx->out.refused.text);

@@ -303,8 +303,8 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
             (void)scr_async_wait_all(ctx, f.listed, NULL);
             scr_async_drop_all(ctx, f.listed);
         }
-        rc = drop_from_index_all(ctx, f.listed, scr_arrival_give_up, scr_edit_forget,
-                                 err);
+        rc =
+            drop_from_index_all(ctx, f.listed, scr_deletion_stop, scr_edit_forget, err);
         if (rc == SCR_OK)
             rc = look_up_all(ctx, "SCR_Drop", name, &f, err);
     }

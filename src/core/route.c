@@ -234,10 +234,11 @@ static int find_restart(struct scr_ctx *ctx, const char *name, const char *dest,
 /* Of the files that this rank knows of. */
 static const char *nearest_file(const struct scr_ctx *ctx, const char *name)
 {
-    enum { TRIED = 1000 }; /* more cost more time than a hint is worth */
+    /* More, or longer ones, cost more time than a hint is worth. */
+    enum { TRIED = 1000, LONGEST = 100 };
     const struct scr_restart *r = &ctx->restart;
     struct scr_nearest near = { name, NULL, 2 + (int)strlen(name) / 4 };
-    int left = TRIED;
+    int left = strlen(name) <= LONGEST ? TRIED : 0;
     for (SCR_EACH(struct scr_readable, f, &r->by_dest))
         if (left-- > 0)
             scr_nearest_try(&near, f->item.name);

@@ -218,6 +218,15 @@ static int is_anothers(const struct scr_ctx *ctx, int rank)
     return rank % ctx->world.size != ctx->world.rank;
 }
 
+/* Another store has the files of that number: they are moved as those of any store. */
+static int is_elsewhere(const struct scr_ctx *ctx, const char *cache, int id, int rank)
+{
+    size_t n = strlen(cache);
+    for (SCR_FILES(f, ctx->cache.map, id, rank))
+        return strncmp(f->item.name, cache, n) != 0 || f->item.name[n] != '/';
+    return 0;
+}
+
 /* Records kept here of files of other ranks, of which the store has none because the
  * job died before it wrote them. The files must not be moved: they would be copied to
  * where they are, and then released. */
@@ -227,7 +236,7 @@ static int note_others(struct scr_ctx *ctx, const char *cache, int id,
     int rc = SCR_OK;
     for (int rank = -1;
          rc == SCR_OK && scr_filemap_next_rank(ctx->cache.map, id, &rank);) {
-        if (!is_anothers(ctx, rank) ||
+        if (!is_anothers(ctx, rank) || is_elsewhere(ctx, cache, id, rank) ||
             scr_filemap_num_files(ctx->cache.map, id, rank) == 0)
             continue;
         char *path = copy_path(cache, id, rank);
@@ -245,7 +254,8 @@ static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
     int dropped = 0;
     for (int rank = -1; scr_filemap_next_rank(ctx->cache.map, id, &rank);) {
         struct stat st;
-        char *path = is_anothers(ctx, rank) ? copy_path(cache, id, rank) : NULL;
+        int goes = is_anothers(ctx, rank) && !is_elsewhere(ctx, cache, id, rank);
+        char *path = goes ? copy_path(cache, id, rank) : NULL;
         if (path != NULL && scr_file_stat(ctx->env.sys, path, &st, NULL) == SCR_OK &&
             ++dropped)
             scr_filemap_remove_rank_by_dataset(ctx->cache.map, id, rank);

@@ -14,6 +14,7 @@
 #include "ec/ec.h"
 #include "store/arrival.h"
 #include "store/flushing.h"
+#include "store/replacing.h"
 
 /* --- whose files they are --- */
 
@@ -222,6 +223,13 @@ int scr_edit_drop_after(struct scr_index *index, void *arg, int *changed,
     (void)err;
     *changed = scr_index_drop_after(index, *(const int *)arg);
     return SCR_OK;
+}
+
+int scr_deletion_stop(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      struct scr_err *err)
+{
+    TRY(scr_arrival_give_up(env, p, id, err));
+    return scr_replacing_end(env, p, id, err);
 }
 
 int scr_deletion_forget(const struct scr_env *env, const struct scr_prefix *p, int id,

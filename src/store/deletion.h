@@ -41,6 +41,10 @@ int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
 /* Removes the directory of dataset id, the root of its list first. */
 int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, int id,
                          struct scr_err *err);
+/* One that is being copied would be entered again when all of it has arrived, and one
+ * that replaces files of older ones by the next start: neither is from here on. */
+int scr_deletion_stop(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      struct scr_err *err);
 /* Takes it out of the index; the edit is for who has an index already. arg: int *id. */
 int scr_deletion_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_err *err);

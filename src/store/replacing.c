@@ -56,7 +56,10 @@ int scr_replacing_is_begun(const struct scr_env *env, const struct scr_prefix *p
 int scr_replacing_end(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_err *err)
 {
-    return scr_prefix_record_remove(env, p, id, RECORD, err);
+    /* Its directory may be gone, too. In doubt there is one. */
+    return scr_replacing_is_begun(env, p, id)
+               ? scr_prefix_record_remove(env, p, id, RECORD, err)
+               : SCR_OK;
 }
 
 /* --- continuing --- */

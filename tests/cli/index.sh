@@ -295,6 +295,13 @@ fails 2 "newer than this reader"
 run scr_crc32 --expect "$sum" .scr/index.scr
 is 0 ""
 
+# what is dropped may have lost its records
+fill
+rm -r .scr/scr.dataset.6
+run scr_index --drop ckpt.6
+is 0 ""
+lists "*" 18 YES ckpt.18 " " 12 YES ckpt.12
+
 # two commands at once lose nothing
 fill
 for id in 6 12 18; do scr_index --drop ckpt.$id; done

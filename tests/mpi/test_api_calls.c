@@ -389,7 +389,7 @@ MPI_CASE(route_in_an_output_phase)
     /* A program that continues after that does not get a dataset without its file. */
     MISUSE(
         SCR_Complete_checkpoint(1), SCR_E_OUTSIDE,
-        "lacks a file and 5 others: SCR_Route_file: /etc/passwd is outside the prefix");
+        "lacks a file and 5 more: SCR_Route_file: /etc/passwd is outside the prefix");
 }
 
 MPI_CASE(names_too_long_for_the_buffer_are_refused)
