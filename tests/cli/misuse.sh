@@ -23,7 +23,7 @@ while IFS='|' read -r text settings command; do
     text=$(echo $text) ran="$settings $command"
     [ -n "$command" ] || continue
     rm -f "$tmp/started"
-    eval "env PATH=\"\$with\" $settings $command" >"$out" 2>"$err" </dev/null
+    eval "env SCR_LOG_TIME=0 PATH=\"\$with\" $settings $command" >"$out" 2>"$err" </dev/null
     status=$?
     fails 2 "$text"
     grep -q '^scr[_ ][a-z_ ]*: error: ' "$err" || fail "not an error of ours"

@@ -4,7 +4,7 @@
 . "${0%/*}/lib.sh"
 # scr param warns about every SCR_* variable that is no parameter: keep the tests' own to ourselves
 version=$SCR_TEST_VERSION source=$SCR_TEST_SOURCE
-unset SCR_TEST_BIN SCR_TEST_HELPERS SCR_TEST_SOURCE SCR_TEST_VERSION
+unset SCR_LOG_TIME SCR_TEST_BIN SCR_TEST_HELPERS SCR_TEST_SOURCE SCR_TEST_VERSION
 SCR_TEST_VERSION=$version
 mkdir -p p/.scr q
 cd p || exit 99

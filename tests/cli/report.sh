@@ -24,7 +24,7 @@ run scr_report --logfile "$log" --json
 has_status 0
 cp "$out" report.json
 cat >expected <<END
-events 34, damaged 1
+events 33, damaged 1
 kept 400, checkpoint 30, output 0, flush 30, restart 13, lost 30, other 0, idle 20
 wall 503, span 523, efficiency 0.795229
 mtbf 503, cost 20, restart 6.5, interval 143.333

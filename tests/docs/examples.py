@@ -164,6 +164,7 @@ def lint(source: Path) -> list[str]:
 def environment(source: Path, path: list[str], top: Path) -> dict[str, str]:
     ours = re.compile(r"(SCR|SLURM|LSB|PBS|FLUX)_")
     env = {k: v for k, v in os.environ.items() if not ours.match(k)}
+    env["SCR_LOG_TIME"] = "0"
     env.update(LC_ALL="C", TZ="UTC", TOP=str(top), SOURCE=str(source), HOME=str(top),
                SCR_JOB_ID=top.name,  # nobody else's cache
                PATH=os.pathsep.join(path + [env["PATH"]]))

@@ -67,7 +67,8 @@ def prepare(home: Path, args: argparse.Namespace) -> dict[str, str]:
     return {**{k: v for k, v in os.environ.items() if not k.startswith(("SCR_", "SLURM_"))},
             "HOME": str(home), "PATH": f"{home}/bin:{installed}/bin:{os.environ['PATH']}",
             "PKG_CONFIG_PATH": str(config), "LD_LIBRARY_PATH": str(config.parent),
-            "SCR_CACHE_BASE": f"{home}/cache", "SCR_CNTL_BASE": f"{home}/cache"}
+            "SCR_CACHE_BASE": f"{home}/cache", "SCR_CNTL_BASE": f"{home}/cache",
+            "SCR_LOG_TIME": "0"}
 
 
 def follow(page: Path, home: Path, env: dict[str, str]) -> int:
