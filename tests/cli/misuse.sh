@@ -26,7 +26,7 @@ while IFS='|' read -r text settings command; do
     eval "env SCR_LOG_TIME=0 PATH=\"\$with\" $settings $command" >"$out" 2>"$err" </dev/null
     status=$?
     fails 2 "$text"
-    grep -q '^scr[_ ][a-z_ ]*: error: ' "$err" || fail "not an error of ours"
+    grep -Eq '^(20[^ ]* )?scr[_ ][a-z_ ]*: error: ' "$err" || fail "not an error of ours"
     check "nothing printed" ! -s "$out"
     check "nothing run" ! -e "$tmp/started"
 done <<'EOT'
