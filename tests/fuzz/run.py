@@ -36,12 +36,14 @@ def arguments():
 
 
 def targets(args):
-    """Pairs of a target's name and its corpus."""
+    """Pairs of a target's name and its corpus, read before a build can write them anew."""
+    chosen = []
     with open(os.path.join(args.dir, "corpora"), encoding="utf-8") as lines:
         for line in lines:
             what, *corpus = line.rstrip("\n").split(";")
             if re.search(args.only, what):
-                yield what, [path for path in corpus if path]
+                chosen.append((what, [path for path in corpus if path]))
+    return chosen
 
 
 def command(args, what, corpus, scratch):
@@ -67,8 +69,10 @@ def files(corpus):
         if os.path.isdir(path):
             for name in sorted(os.listdir(path)):
                 yield from files([os.path.join(path, name)])
-        else:
+        elif os.path.exists(path):
             yield path
+        else:
+            sys.exit(f"{path}: no such corpus; configure the build anew")
 
 
 def number(pattern, text):
