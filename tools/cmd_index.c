@@ -409,17 +409,10 @@ static int drop(struct scr_tool *t, const char *name, struct scr_err *err)
 
 static int drop_after(struct scr_tool *t, const char *name, struct scr_err *err)
 {
-    int id = 0, *ids = NULL, rc;
-    size_t n = 0;
-    TRY_OUT(find_name(t, name, &id, err));
-    TRY_OUT(scr_dset_ids(&t->env, t->prefix.scr, &ids, &n, err));
-    for (size_t i = 0; i < n; i++)
-        if (ids[i] > id)
-            TRY_OUT(scr_deletion_stop(&t->env, &t->prefix, ids[i], err));
-    rc = scr_prefix_index_update(&t->env, &t->prefix, scr_edit_drop_after, &id, err);
-out:
-    free(ids);
-    return rc;
+    int id = 0;
+    TRY(find_name(t, name, &id, err));
+    TRY(scr_deletion_stop_after(&t->env, &t->prefix, id, err));
+    return scr_prefix_index_update(&t->env, &t->prefix, scr_edit_drop_after, &id, err);
 }
 
 /* --- add and build --- */

@@ -108,17 +108,16 @@ static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-/* A dataset on its way, perhaps of an earlier run, would be entered again when all of
- * it has arrived: its plan is cancelled first. */
+/* stop: so that what is dropped is not entered again. */
 static int drop_from_index_all(struct scr_ctx *ctx, int id,
-                               int (*give_up)(const struct scr_env *env,
-                                              const struct scr_prefix *p, int id,
-                                              struct scr_err *err),
+                               int (*stop)(const struct scr_env *env,
+                                           const struct scr_prefix *p, int id,
+                                           struct scr_err *err),
                                scr_index_edit edit, struct scr_err *err)
 {
     int rc = SCR_OK;
     if (ctx->world.rank == 0)
-        rc = give_up(&ctx->env, &ctx->prefix, id, err);
+        rc = stop(&ctx->env, &ctx->prefix, id, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     return rc == SCR_OK ? scr_edit_index_all(ctx, edit, &id, err) : rc;
 }
@@ -143,7 +142,7 @@ static int settle_all(struct scr_ctx *ctx, int id, const char *name,
     rc = scr_first(rc,
                    scr_note_current_all(ctx, id, name, 0, rc == SCR_OK ? err : NULL));
     if (ctx->prm.drop_after_current) {
-        rc = scr_first(rc, drop_from_index_all(ctx, id, scr_arrivals_give_up_after,
+        rc = scr_first(rc, drop_from_index_all(ctx, id, scr_deletion_stop_after,
                                                scr_edit_drop_after,
                                                rc == SCR_OK ? err : NULL));
     }

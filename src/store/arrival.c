@@ -578,21 +578,6 @@ int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
-int scr_arrivals_give_up_after(const struct scr_env *env, const struct scr_prefix *p,
-                               int id, struct scr_err *err)
-{
-    int *ids = NULL;
-    size_t n = 0;
-    int rc;
-    TRY_OUT(scr_arrivals_pending(env, p, NULL, &ids, &n, err));
-    for (size_t i = 0; i < n; i++)
-        if (ids[i] > id)
-            TRY_OUT(scr_arrival_give_up(env, p, ids[i], err));
-out:
-    free(ids);
-    return rc;
-}
-
 /* SCR_OK: there is one, or may be; SCR_E_NOENT: there is none. */
 static int look_for_plan(const struct scr_env *env, const struct scr_prefix *p, int id)
 {

@@ -52,10 +52,6 @@ enum { SCR_ARRIVAL_TAG = 0x40000000 }; /* the smallest */
 int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_err *err);
 
-/* The same of all pending datasets after id: they are dropped. */
-int scr_arrivals_give_up_after(const struct scr_env *env, const struct scr_prefix *p,
-                               int id, struct scr_err *err);
-
 /* Whose records are written. */
 struct scr_arrival {
     const struct scr_env *env;

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "ec/ec.h"
 #include "store/arrival.h"
+#include "store/dset_names.h"
 #include "store/flushing.h"
 #include "store/replacing.h"
 
@@ -230,6 +231,21 @@ int scr_deletion_stop(const struct scr_env *env, const struct scr_prefix *p, int
 {
     TRY(scr_arrival_give_up(env, p, id, err));
     return scr_replacing_end(env, p, id, err);
+}
+
+int scr_deletion_stop_after(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc;
+    TRY_OUT(scr_dset_ids(env, p->scr, &ids, &n, err));
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] > id)
+            TRY_OUT(scr_deletion_stop(env, p, ids[i], err));
+out:
+    free(ids);
+    return rc;
 }
 
 int scr_deletion_forget(const struct scr_env *env, const struct scr_prefix *p, int id,

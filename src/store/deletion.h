@@ -45,6 +45,9 @@ int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, 
  * that replaces files of older ones by the next start: neither is from here on. */
 int scr_deletion_stop(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_err *err);
+/* The same of all datasets after id. */
+int scr_deletion_stop_after(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, struct scr_err *err);
 /* Takes it out of the index; the edit is for who has an index already. arg: int *id. */
 int scr_deletion_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_err *err);

@@ -4,6 +4,7 @@
 #include "helper_lists.h"
 #include "helper_store.h"
 
+#include "store/deletion.h"
 #include "store/flushing.h"
 #include "store/paths.h"
 #include "store/replacing.h"
@@ -135,6 +136,21 @@ static void what_cannot_be_completed_changes_nothing(void **state)
     test_store_close(&t);
 }
 
+static void one_that_is_dropped_after_another_does_not_come_back(void **state)
+{
+    (void)state;
+    struct test_store t;
+    uint64_t files = 0;
+    arrange(&t);
+    assert_int_equal(scr_deletion_stop_after(&t.env, &t.p, NEW, &t.err), SCR_OK);
+    assert_true(scr_replacing_is_begun(&t.env, &t.p, NEW));
+    assert_int_equal(scr_deletion_stop_after(&t.env, &t.p, OLD, &t.err), SCR_OK);
+    assert_false(scr_replacing_is_begun(&t.env, &t.p, NEW));
+    assert_int_equal(finish(&t, &files), SCR_E_NOENT);
+    assert_true(scr_paths_is_complete(&t.env, &t.p, OLD));
+    test_store_close(&t);
+}
+
 /* Nothing is written. */
 static void look(struct test_store *t, int want_new)
 {
@@ -219,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rest_gets_its_names),
         cmocka_unit_test(what_cannot_be_completed_changes_nothing),
+        cmocka_unit_test(one_that_is_dropped_after_another_does_not_come_back),
         cmocka_unit_test(a_command_that_reads_reports_what_a_start_will_do),
         cmocka_unit_test(the_files_are_listed_where_they_are),
         cmocka_unit_test(it_is_repeated_after_any_call_that_fails),
