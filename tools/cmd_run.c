@@ -64,7 +64,7 @@ static int is_enabled(struct scr_tool *t, int *enabled, struct scr_err *err)
     if (rc == SCR_OK)
         rc = scr_cfg_params(t->cfg, &prm, err);
     *enabled = rc == SCR_OK && prm.enable;
-    t->log.has_time = scr_log_time(rc == SCR_OK ? prm.log_time : SCR_AUTO);
+    t->log.has_time = rc == SCR_OK ? scr_log_time(prm.log_time) : scr_cfg_log_time();
     if (rc == SCR_OK)
         t->log.level = prm.debug > t->log.level ? prm.debug : t->log.level;
     return rc;

@@ -100,7 +100,7 @@ static int is_told(void)
 
 static struct scr_log speaker(int quiet)
 {
-    int has_time = the_ctx != NULL ? the_ctx->log.has_time : scr_log_time(SCR_AUTO);
+    int has_time = the_ctx != NULL ? the_ctx->log.has_time : scr_cfg_log_time();
     return (struct scr_log){ .who = "SCR", .quiet = quiet, .has_time = has_time };
 }
 

@@ -76,6 +76,9 @@ int scr_cfg_set_system_file(struct scr_cfg *cfg, const char *path);
 /* The environment of this process, for scr_cfg_set_environ. */
 char *const *scr_cfg_process_environ(void);
 const char *scr_cfg_process_getenv(const char *name);
+/* scr_log_time by the environment alone, for what is printed before there is a
+ * configuration, or without one. */
+int scr_cfg_log_time(void);
 
 /* Copies envp (not retained). Call it once, before everything that follows. */
 int scr_cfg_set_environ(struct scr_cfg *cfg, char *const *envp, struct scr_err *err);

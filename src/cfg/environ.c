@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "base/str.h"
+
 char *const *scr_cfg_process_environ(void)
 {
     return environ;
@@ -13,4 +16,13 @@ char *const *scr_cfg_process_environ(void)
 const char *scr_cfg_process_getenv(const char *name)
 {
     return getenv(name);
+}
+
+int scr_cfg_log_time(void)
+{
+    const char *text = getenv("SCR_LOG_TIME");
+    int set = SCR_AUTO;
+    if (text == NULL || !scr_parse_int(text, &set))
+        set = SCR_AUTO;
+    return scr_log_time(set);
 }

@@ -31,7 +31,7 @@ static void set_out(struct scr_ctx *ctx)
     ctx->env.sys = &scr_sys_posix;
     ctx->env.log = &ctx->local_log;
     ctx->log.who = ctx->local_log.who = "SCR";
-    ctx->log.has_time = ctx->local_log.has_time = scr_log_time(SCR_AUTO);
+    ctx->log.has_time = ctx->local_log.has_time = scr_cfg_log_time();
     ctx->state = SCR_STATE_NEW;
     ctx->room = SCR_MAX_NAME;
     ctx->world = ctx->node = (struct scr_comm)SCR_COMM_INIT;
