@@ -307,6 +307,26 @@ out:
                         : scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
 }
 
+/* One read, as most state files are small. */
+static int take_at_once(const struct scr_fd *from, size_t size, scr_take take,
+                        void *into, struct scr_err *err)
+{
+    struct scr_frame f;
+    struct scr_cursor c;
+    size_t n = 0;
+    void *buf = malloc(size + 1);
+    int rc;
+    TRY_OUT(buf != NULL ? scr_read_upto(from, buf, size, &n, err) : scr_no_memory(err));
+    TRY_OUT(scr_frame_open(buf, n, 1, &f, err));
+    if (n == 0)
+        goto out;
+    scr_cursor_init(&c, f.packed, f.n);
+    rc = take(&c, into, err);
+out:
+    free(buf);
+    return rc;
+}
+
 static int take_frame(const struct scr_fd *from, scr_take take, void *into,
                       struct scr_err *err)
 {
@@ -318,6 +338,8 @@ static int take_frame(const struct scr_fd *from, scr_take take, void *into,
         return scr_fail(err, SCR_E_UNSAFE, 0, "not a regular file");
     if ((uint64_t)st.st_size > FILE_MAX)
         return scr_fail(err, SCR_E_RANGE, 0, "larger than %zu bytes", FILE_MAX);
+    if (st.st_size <= SCR_PIECE)
+        return take_at_once(from, (size_t)st.st_size, take, into, err);
     TRY(scr_frame_check(from, (uint64_t)st.st_size, 1, &f, err));
     struct scr_file_feed feed = scr_file_feed(from, HEADER, f.n, err);
     if (f.size == 0)

@@ -51,6 +51,45 @@ static void written_read_and_merged(void **state)
     scr_filemap_delete(want);
 }
 
+/* Of several pieces: each is read twice, for the checksum and for what is in it. */
+static void a_large_one_is_read_piece_by_piece(void **state)
+{
+    (void)state;
+    enum { FILES = 8000, STEP = 9973 };
+    const char *path = test_path("large.scrinfo");
+    scr_filemap *map = scr_filemap_new(), *got = scr_filemap_new();
+    for (int i = 0; i < FILES; i++) {
+        char file[64];
+        snprintf(file, sizeof file, "/c/scr.dataset.1/rank.0/file_%d", i);
+        scr_filemap_add_file(map, 1, 0, file);
+    }
+    assert_int_equal(scr_filemap_write(&scr_sys_posix, path, map, SCR_VOLATILE, NULL),
+                     SCR_OK);
+    size_t n = 0;
+    char *bytes = test_get(path, &n);
+    assert_true(n > 3 * SCR_PIECE);
+    int fired = 1;
+    for (int call = 0; fired; call++) {
+        test_fault_arm(TEST_PREAD, call, EIO, TEST_ONCE);
+        int rc = scr_filemap_read(&test_fault_sys, path, got, NULL);
+        fired = test_fault_off();
+        assert_int_equal(rc, fired ? SCR_E_IO : SCR_OK);
+        assert_true(fired ? test_map_is_empty(got) : test_maps_same(got, map));
+        assert_true(fired || call > 7);
+    }
+    scr_filemap_clear(got);
+    for (size_t at = 0; at < n; at += STEP) {
+        bytes[at] ^= 1;
+        test_put(path, bytes, n);
+        assert_true(scr_filemap_read(&scr_sys_posix, path, got, NULL) != SCR_OK);
+        assert_true(test_map_is_empty(got));
+        bytes[at] ^= 1;
+    }
+    free(bytes);
+    scr_filemap_delete(map);
+    scr_filemap_delete(got);
+}
+
 /* As any hash file of no bytes (scr_hashfile(5)). */
 static void an_empty_file_is_an_empty_map(void **state)
 {
@@ -314,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_read_and_merged),
+        cmocka_unit_test(a_large_one_is_read_piece_by_piece),
         cmocka_unit_test(an_empty_file_is_an_empty_map),
         cmocka_unit_test(a_map_that_is_not_whole_is_not_written),
         cmocka_unit_test(golden_files),
