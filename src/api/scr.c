@@ -105,13 +105,18 @@ static struct scr_log speaker(int quiet)
 }
 
 /* Every collective call: the result, and if it is an error one line from rank 0. */
-static int leave(int rc, const struct scr_err *err)
+static int leave_as(int rank, int rc, const struct scr_err *err)
 {
     const struct scr_log log = speaker(0);
     remember(rc, err);
-    if (rc != SCR_OK && !is_told() && my_rank() == 0)
+    if (rc != SCR_OK && !is_told() && rank == 0)
         scr_log(&log, SCR_LOG_ERROR, "%s", the_last.text);
     return rc;
+}
+
+static int leave(int rc, const struct scr_err *err)
+{
+    return leave_as(my_rank(), rc, err);
 }
 
 /* Every local call: the rank it happened on speaks. */
@@ -388,7 +393,7 @@ static int init_all(const char *call, MPI_Comm comm)
         return leave_local(rc, &err);
     rc = make_ctx_all(call, comm, &err);
     if (rc != SCR_OK)
-        return leave(rc, &err);
+        return leave_as(get_world(comm).rank, rc, &err);
     if (!the_ctx->again) /* without memory for that a child may be waited for */
         (void)pthread_atfork(NULL, NULL, let_go_in_child);
     the_comm = comm;
@@ -465,7 +470,11 @@ static int config_all(const char *call, MPI_Comm comm, const char *config, size_
     rc = check_comm(call, comm, &err);
     if (rc != SCR_OK)
         return leave_local(rc, &err);
-    TRY_OUT(make_ctx_all(call, comm, &err));
+    rc = make_ctx_all(call, comm, &err);
+    if (rc != SCR_OK)
+        return leave_as(get_world(comm).rank, rc, &err);
+    if (is_off()) /* MPI could not duplicate it: its ranks alone are here */
+        comm = the_comm;
     TRY_OUT(scr_config_all(the_ctx, comm, config, value, &err));
     TRY_OUT(check_value_all(comm, config, size, value, &err));
 out:

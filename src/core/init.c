@@ -228,12 +228,16 @@ int scr_config_all(struct scr_ctx *ctx, MPI_Comm from, const char *text, char **
     if (rc == SCR_OK && scr_cfg_app_is_query(text)) {
         rc = query_all(ctx, comm, text, reply, err);
     } else if (rc == SCR_OK) {
+        struct scr_err mine = SCR_ERR_INIT;
         rc = scr_state_check(ctx->state, SCR_CALL_CONFIG_SET, err);
         int rc1 = rc;
         if (rc == SCR_OK) /* by its environment, as in a file */
-            rc1 = scr_cfg_app(ctx->cfg, text, reply, comm->rank == 0 ? err : NULL);
-        /* Other ranks' settings count if they are first in that of SCR_Init_comm. */
-        rc = scr_agree_all(comm, comm->rank == 0 ? rc1 : rc, err);
+            rc1 = scr_cfg_app(ctx->cfg, text, reply, &mine);
+        /* Other ranks' settings count if they are first in that of SCR_Init_comm: they
+         * must have them, but their environments are not judged here. */
+        if (rc == SCR_OK && (comm->rank == 0 || rc1 == SCR_E_NOMEM) && rc1 != SCR_OK)
+            rc = scr_fail(err, rc1, 0, "%s", mine.text);
+        rc = scr_agree_all(comm, rc, err);
     }
     scr_comm_free(&temp);
     return rc;

@@ -12,7 +12,7 @@
 
 int test_longest_isend;
 int test_collectives;
-int test_splits_fail;
+int test_splits_fail, test_dups_fail;
 
 static atomic_long comms, requests; /* threads of one process count, too */
 
@@ -37,6 +37,8 @@ static int collective(int code, const MPI_Request *request)
 
 int MPI_Comm_dup(MPI_Comm from, MPI_Comm *comm)
 {
+    if (test_dups_fail)
+        return MPI_ERR_OTHER;
     return made(PMPI_Comm_dup(from, comm), comm);
 }
 

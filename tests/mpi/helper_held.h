@@ -14,8 +14,8 @@ struct test_held test_held_now(void);
 /* A line on stderr for every descriptor that is counted. */
 void test_held_print_fds(void);
 
-/* 1: MPI_Comm_split fails, as where communicators are used up. */
-extern int test_splits_fail;
+/* 1: MPI_Comm_split, or MPI_Comm_dup, fails, as where communicators are used up. */
+extern int test_splits_fail, test_dups_fail;
 
 /* Collective calls of the library since it was set to 0. */
 extern int test_collectives;

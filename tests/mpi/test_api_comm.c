@@ -260,12 +260,32 @@ MPI_CASE(a_member_without_scr_keeps_to_its_processes)
     }
 }
 
+/* SCR_Config asks the processes of the member, too, not those of the world. */
+MPI_CASE(a_member_whose_communicator_is_not_duplicated_does_not_wait_for_others)
+{
+    struct member m;
+    join(t, &m);
+    if (m.number == 0) {
+        test_dups_fail = 1;
+        CHECK_INT(SCR_Init_comm(m.comm), SCR_E_MPI);
+        test_dups_fail = 0;
+        CHECK(SCR_Config("SCR_FLUSH") == NULL);
+        CHECK_INT(SCR_Last_error(NULL), SCR_SUCCESS);
+        CHECK_INT(SCR_Finalize(), SCR_SUCCESS);
+    }
+    if (m.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&m.comm);
+}
+
 int main(int argc, char **argv)
 {
     mpi_test_forget_settings();
-    return mpi_test_main(argc, argv,
-                         MPI_CASES(RUN(what_is_no_communicator_is_refused),
-                                   RUN(members_of_an_ensemble_do_not_mix),
-                                   RUN(a_member_is_restarted_with_fewer_processes),
-                                   RUN(a_member_without_scr_keeps_to_its_processes)));
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(
+            RUN(what_is_no_communicator_is_refused),
+            RUN(members_of_an_ensemble_do_not_mix),
+            RUN(a_member_is_restarted_with_fewer_processes),
+            RUN(a_member_without_scr_keeps_to_its_processes),
+            RUN(a_member_whose_communicator_is_not_duplicated_does_not_wait_for_others)));
 }
