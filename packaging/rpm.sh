@@ -22,8 +22,14 @@ MPI_FORTRAN_MOD_DIR=/usr/lib64/gfortran/modules/$1 MPI_PYTHON3_SITEARCH=/usr/lib
     options+=(--define "_$1_unload unset MPI_BIN MPI_LIB MPI_INCLUDE MPI_FORTRAN_MOD_DIR MPI_PYTHON3_SITEARCH")
 }
 
+# What it replaces is its own.
+if [ -e "$dir" ] && [ ! -e "$dir/.packages" ]; then
+    echo "rpm.sh: $dir is there, and is not of an earlier run: name another directory, or remove it" >&2
+    exit 2
+fi
 rm -rf "$dir"
 mkdir -p "$dir"
+touch "$dir/.packages"
 options=()
 if [ "$(rpm --eval '%{?_openmpi_load}%{?_mpich_load}')" = "" ]; then
     mpi_macros openmpi

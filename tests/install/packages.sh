@@ -29,7 +29,7 @@ version=$(basename "$ball" .tar.gz)
 version=${version#scr-}
 
 dist_test() {
-    local again top
+    local again top script
     again=$(umask 077 && "$source/packaging/dist.sh" "$work/again" ${commit:+"$commit"})
     cmp "$ball" "$again" || fail "two tar balls of a commit differ"
     grep -q "version(\"$version\", sha256=\"$(sha256sum <"$ball" | cut -d ' ' -f 1)\")" \
@@ -38,6 +38,11 @@ dist_test() {
     top=$work/scr-$version
     cp -r "$work/dist/spack" "$top/packaging"
     quietly python3 -B "$here/recipe.py" "$top" openmpi "$(command -v mpicc.openmpi || command -v mpicc)"
+    for script in deb rpm; do
+        ! "$source/packaging/$script.sh" "$ball" "$work/dist" 2>"$work/log" || fail "$script.sh replaced a directory"
+        grep -q "is not of an earlier run" "$work/log" || fail "$(cat "$work/log")"
+    done
+    [ -e "$ball" ] || fail "the tar ball is gone"
     ! "$top/packaging/dist.sh" "$work/none" 2>"$work/log" || fail "a tar ball made without git"
     grep -q "no clone" "$work/log" || fail "$(cat "$work/log")"
 }
