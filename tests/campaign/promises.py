@@ -730,9 +730,10 @@ def options():
     parser.add_argument("--mpi", default="")
     parser.add_argument("files", nargs="*")
     args = parser.parse_args()
-    args.scr = os.path.join(args.build, "scr")
-    args.forked = os.path.join(args.build, "tests", "campaign", "promises_forked")
-    args.launched = os.path.join(args.build, "tests", "campaign", "promises_launched")
+    build = os.path.abspath(args.build) # commands run in the prefix directory
+    args.scr = os.path.join(build, "scr")
+    args.forked = os.path.join(build, "tests", "campaign", "promises_forked")
+    args.launched = os.path.join(build, "tests", "campaign", "promises_launched")
     args.until = time.time() + args.seconds if args.seconds else 0
     return args
 
