@@ -541,7 +541,10 @@ class Case:
             keep = int(self.env.get("SCR_PREFIX_SIZE", 0)) or len(self.versions)
             for v in self.versions:
                 newer = sum(o.stored and o.is_ckpt and o.order > v.order for o in self.versions)
-                v.stored = v.stored and new not in self.rivals(v) and (newer < keep or v.flags != CKPT)
+                v.stored = v.stored and (newer < keep or v.flags != CKPT)
+        if new.stored or new.bypass: # it has replaced them, even if calls failed in this run and it may be lost
+            for v in self.versions:
+                v.stored = v.stored and new not in self.rivals(v)
         if self.left not in (None, "?") and new.is_ckpt:
             self.left -= 1
             if self.left <= 0 and not self.now.faults and self.env.get("SCR_HALT_ENABLED") != "0":
