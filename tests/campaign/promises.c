@@ -15,9 +15,7 @@
  *     delete=N  drop=N  current=N                the name of N datasets before
  *     need  exit                                 SCR_Need_checkpoint, SCR_Should_exit
  *     run=COMMAND  bg=COMMAND  wait              of rank 0; bg: runs beside until wait
- *     die=RANK:N  alone=RANK:N                   at its N-th change (mishap.h)
- *     full=DIR  readonly=DIR  heal               what changes below DIR get */
-#include <dirent.h>
+ *     die  alone  full  readonly  heal           mishaps (mishap.h) */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -33,6 +31,7 @@
 #include <unistd.h>
 
 #include "../crash/mishap.h"
+#include "../crash/written.h"
 #include "promises.h"
 #include "scr.h"
 
@@ -89,10 +88,7 @@ static uint32_t mix(const struct stamp *s)
 {
     const int32_t parts[] = { s->seed, s->serial, s->step, s->ranks,
                               s->rank, s->file,   s->shape };
-    uint32_t x = 2166136261u;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        x = (x ^ (uint32_t)parts[i]) * 16777619u * 31u + 7u;
-    return x;
+    return written_mix(parts, sizeof parts / sizeof *parts);
 }
 
 static int32_t bytes_of(const struct stamp *s)
@@ -264,35 +260,10 @@ static void restart(int refuse)
 
 /* --- output --- */
 
-static int id_in(const char *path)
-{
-    static const char mark[] = "/scr.dataset.";
-    const char *at = strstr(path, mark);
-    return at != NULL ? (int)strtol(at + sizeof mark - 1, NULL, 10) : 0;
-}
-
-/* A dataset that bypasses the cache has a directory of that number below the prefix
- * directory, our current directory. */
-static int newest_on_prefix(void)
-{
-    static const char mark[] = "scr.dataset.";
-    int newest = 0, id;
-    DIR *dir = opendir(".scr");
-    for (struct dirent *e = dir ? readdir(dir) : NULL; e != NULL; e = readdir(dir)) {
-        if (strncmp(e->d_name, mark, sizeof mark - 1) != 0)
-            continue;
-        id = (int)strtol(e->d_name + sizeof mark - 1, NULL, 10);
-        newest = id > newest ? id : newest;
-    }
-    if (dir != NULL)
-        closedir(dir);
-    return newest;
-}
-
 static void note_place(const char *path)
 {
-    int id = id_in(path);
-    note("my id %d %s\n", id > 0 ? id : newest_on_prefix(), path);
+    int id = written_id(path);
+    note("my id %d %s\n", id > 0 ? id : written_newest(), path);
 }
 
 static int write_files(const char *set, int shape)
@@ -410,13 +381,6 @@ static void wait_beside(void)
 
 /* --- steps --- */
 
-static void die(const char *when, void (*after)(int))
-{
-    int who = -1, calls = 0;
-    if (sscanf(when, "%d:%d", &who, &calls) == 2 && who == rank)
-        after(calls);
-}
-
 /* Without SCR a program would write over what is in the prefix directory: this one ends
  * when SCR_Init fails. */
 static void init(void)
@@ -467,23 +431,6 @@ static int do_data(const char *what, int n)
     return 1;
 }
 
-static int do_mishap(const char *what, const char *arg)
-{
-    if (strcmp(what, "die") == 0)
-        die(arg, mishap_die_after);
-    else if (strcmp(what, "alone") == 0)
-        die(arg, mishap_die_alone_after);
-    else if (strcmp(what, "full") == 0)
-        mishap_refuse(arg, ENOSPC);
-    else if (strcmp(what, "readonly") == 0)
-        mishap_refuse(arg, EROFS);
-    else if (strcmp(what, "heal") == 0)
-        mishap_refuse_nothing();
-    else
-        return 0;
-    return 1;
-}
-
 static int do_plain(const char *what, char *arg)
 {
     if (strcmp(what, "init") == 0)
@@ -515,7 +462,7 @@ static void do_script(const char *path)
         line[strcspn(line, "\n")] = '\0';
         char *arg = line, *what = strsep(&arg, "=");
         int n = arg != NULL ? (int)strtol(arg, NULL, 10) : 0;
-        if (!do_plain(what, arg) && !do_data(what, n) && !do_mishap(what, arg))
+        if (!do_plain(what, arg) && !do_data(what, n) && !mishap_step(what, arg))
             MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (f == NULL || fclose(f) != 0)
@@ -524,23 +471,19 @@ static void do_script(const char *path)
 
 int promises(int argc, char **argv)
 {
-    static char mark[PATH_MAX];
-    int pids[MISHAP_MOST], pid = (int)getpid();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc != 6 || size > MISHAP_MOST)
+    if (argc != 6)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD);
     ledger = argv[2];
-    snprintf(mark, sizeof mark, "%s.died", ledger);
-    mishap_job(pids, size, mark);
+    mishap_job(ledger);
     now.seed = (int32_t)strtol(argv[3], NULL, 10);
     now.serial = (int32_t)strtol(argv[4], NULL, 10);
     now.ranks = size;
     style = argv[5];
     do_script(argv[1]);
-    mishap_die_after(0);
+    mishap_spare();
     MPI_Finalize();
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mpi.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -14,31 +15,23 @@
 #include <unistd.h>
 
 static struct {
-    int pids[MISHAP_MOST], n;
-    const char *mark;
+    int rank, n, pids[MISHAP_MOST];
+    char mark[PATH_MAX];
     int alone;
     atomic_int left; /* changes until the death, 0: none is due */
     char dir[PATH_MAX];
     atomic_int error; /* of changes below it, 0: none */
 } mishap;
 
-void mishap_job(const int *pids, int n, const char *mark)
+void mishap_job(const char *journal)
 {
-    mishap.mark = mark;
-    mishap.n = n < MISHAP_MOST ? n : MISHAP_MOST;
-    memcpy(mishap.pids, pids, (size_t)mishap.n * sizeof *pids);
-}
-
-void mishap_die_after(int calls)
-{
-    mishap.alone = 0;
-    mishap.left = calls;
-}
-
-void mishap_die_alone_after(int calls)
-{
-    mishap.alone = 1;
-    mishap.left = calls;
+    int pid = (int)getpid();
+    MPI_Comm_rank(MPI_COMM_WORLD, &mishap.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &mishap.n);
+    if (mishap.n > MISHAP_MOST)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    snprintf(mishap.mark, sizeof mishap.mark, "%s.died", journal);
+    MPI_Allgather(&pid, 1, MPI_INT, mishap.pids, 1, MPI_INT, MPI_COMM_WORLD);
 }
 
 void mishap_refuse(const char *dir, int error)
@@ -47,9 +40,35 @@ void mishap_refuse(const char *dir, int error)
     mishap.error = error;
 }
 
-void mishap_refuse_nothing(void)
+static void die_later(const char *when, int alone)
 {
-    mishap.error = 0;
+    int rank = -1, changes = 0;
+    if (sscanf(when, "%d:%d", &rank, &changes) != 2 || rank != mishap.rank)
+        return;
+    mishap.alone = alone;
+    mishap.left = changes;
+}
+
+int mishap_step(const char *what, const char *arg)
+{
+    if (strcmp(what, "heal") == 0)
+        mishap.error = 0;
+    else if (strcmp(what, "die") == 0)
+        die_later(arg, 0);
+    else if (strcmp(what, "alone") == 0)
+        die_later(arg, 1);
+    else if (strcmp(what, "full") == 0)
+        mishap_refuse(arg, ENOSPC);
+    else if (strcmp(what, "readonly") == 0)
+        mishap_refuse(arg, EROFS);
+    else
+        return 0;
+    return 1;
+}
+
+void mishap_spare(void)
+{
+    mishap.left = 0;
 }
 
 /* Stopped first, so that no process sees another one die. Of two that die at the same

@@ -6,18 +6,23 @@
 #ifndef SCR_TEST_MISHAP_H
 #define SCR_TEST_MISHAP_H
 
-enum { MISHAP_MOST = 16 };
+enum { MISHAP_MOST = 16 }; /* ranks of a job */
 
-/* The processes that die together. A rank that dies first makes the file mark; the name
- * is borrowed. */
-void mishap_job(const int *pids, int n, const char *mark);
-/* The calls-th change from here on, 1: the next, is not made: the job dies instead. */
-void mishap_die_after(int calls);
-/* Only this process dies then, and the launcher has to notice. */
-void mishap_die_alone_after(int calls);
-/* Changes below dir fail from here on, with ENOSPC where they would take room, with
- * EROFS all. */
+/* All ranks die together from here on. The one that dies first makes the file
+ * JOURNAL.died. After MPI_Init, collective. */
+void mishap_job(const char *journal);
+/* A step of a script, and the word after its `=`. 1: it was one of these:
+ *
+ *     die=RANK:N      the N-th change of RANK from here on, 1: the next, is not made:
+ *                     the job dies instead
+ *     alone=RANK:N    only RANK dies then, and the launcher has to notice
+ *     full=DIR        changes below DIR that take room fail from here on
+ *     readonly=DIR    … all changes
+ *     heal            they succeed again */
+int mishap_step(const char *what, const char *arg);
+/* Changes below dir fail from here on, with ENOSPC those that take room. */
 void mishap_refuse(const char *dir, int error);
-void mishap_refuse_nothing(void);
+/* Whoever is to die does not. */
+void mishap_spare(void);
 
 #endif

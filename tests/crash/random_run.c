@@ -8,16 +8,13 @@
  * header that all read. Events are done in turn:
  *
  *     init  restart  ckpt  output  invalid  finalize      the calls; invalid: of rank 0
- *     stuck                           output; what is copied to its directory is
- * refused delete=N  drop=N  current=N     the name of N steps before die=RANK:N
- * alone=RANK:N        at that rank's N-th change from here (mishap.h) full=DIR
- * readonly=DIR  mend    what changes below DIR get
+ *     stuck                           output; its directory refuses what is copied
+ *     delete=N  drop=N  current=N     the name of N steps before
+ *     die alone full readonly heal    mishaps (mishap.h)
  *
  * The journal gets a line of rank 0 for each call that ended, with what every rank has
  * read: bytes, compared with what the run named in them had to write. id: the dataset's
- * number, once a file in cache is named. JOURNAL.died is
- * made by the rank that dies as planned. */
-#include <dirent.h>
+ * number, once a file in cache is named. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,6 +28,7 @@
 
 #include "mishap.h"
 #include "scr.h"
+#include "written.h"
 
 enum { FILES = 2, HEADER = FILES, MOST_BYTES = 100000, NAME = 64, PATH = 128 };
 
@@ -100,10 +98,7 @@ static uint32_t mix(const struct stamp *s)
 {
     const int32_t parts[] = { s->run_case, s->serial, s->step,
                               s->ranks,    s->rank,   s->file };
-    uint32_t x = 2166136261u;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        x = (x ^ (uint32_t)parts[i]) * 16777619u * 31u + 7u;
-    return x;
+    return written_mix(parts, sizeof parts / sizeof *parts);
 }
 
 /* Mostly small: what counts is that there are files. */
@@ -218,31 +213,6 @@ static void restart(void)
 
 /* --- output --- */
 
-static int id_in(const char *path)
-{
-    static const char mark[] = "/scr.dataset.";
-    const char *at = strstr(path, mark);
-    return at != NULL ? (int)strtol(at + sizeof mark - 1, NULL, 10) : 0;
-}
-
-/* A dataset that bypasses the cache has a directory of that number below the prefix
- * directory, our current directory. */
-static int newest_on_prefix(void)
-{
-    static const char mark[] = "scr.dataset.";
-    int newest = 0, id;
-    DIR *dir = opendir(".scr");
-    for (struct dirent *e = dir ? readdir(dir) : NULL; e != NULL; e = readdir(dir)) {
-        if (strncmp(e->d_name, mark, sizeof mark - 1) != 0)
-            continue;
-        id = (int)strtol(e->d_name + sizeof mark - 1, NULL, 10);
-        newest = id > newest ? id : newest;
-    }
-    if (dir != NULL)
-        closedir(dir);
-    return newest;
-}
-
 static int write_files(const char *set, int *id)
 {
     char name[PATH], path[SCR_MAX_FILENAME];
@@ -250,7 +220,7 @@ static int write_files(const char *set, int *id)
     for (int i = 0; i < FILES + (has_style('h') && rank == 0); i++) {
         file_name(name, set, i, rank);
         ok = SCR_Route_file(name, path) == SCR_SUCCESS && write_file(path, i) && ok;
-        *id = id_in(path);
+        *id = written_id(path);
         if (i == 0 && *id > 0)
             note("id %d\n", *id);
     }
@@ -271,7 +241,7 @@ static void output(int flags, int valid)
     int written = and_all(ok);
     rc = SCR_Complete_output(ok);
     note("%s %d %d %d\n", is_same_all(rc) ? "complete" : "differ", rc, written,
-         id > 0 ? id : newest_on_prefix());
+         id > 0 ? id : written_newest());
 }
 
 /* Output that cannot get to the prefix directory, from here to the end of the run. */
@@ -295,13 +265,6 @@ static void manage(const char *what, int (*call)(const char *), int back)
 
 /* --- events --- */
 
-static void die(const char *when, void (*after)(int))
-{
-    int who = -1, calls = 0;
-    if (sscanf(when, "%d:%d", &who, &calls) == 2 && who == rank)
-        after(calls);
-}
-
 /* Without SCR a program would write over what is in the prefix directory: this one ends
  * when SCR_Init fails. */
 static void init(void)
@@ -321,50 +284,41 @@ static void finalize(void)
     note("%s %d\n", is_same_all(rc) ? "tried" : "differ", rc);
 }
 
-/* With a word after `=`. */
-static int do_with(const char *event, const char *arg)
+static int do_management(const char *what, int n)
 {
-    int n = (int)strtol(arg, NULL, 10);
-    if (strncmp(event, "die=", 4) == 0)
-        die(arg, mishap_die_after);
-    else if (strncmp(event, "alone=", 6) == 0)
-        die(arg, mishap_die_alone_after);
-    else if (strncmp(event, "full=", 5) == 0)
-        mishap_refuse(arg, ENOSPC);
-    else if (strncmp(event, "readonly=", 9) == 0)
-        mishap_refuse(arg, EROFS);
-    else if (strncmp(event, "delete=", 7) == 0)
-        manage("delete", SCR_Delete, n);
-    else if (strncmp(event, "drop=", 5) == 0)
-        manage("drop", SCR_Drop, n);
-    else if (strncmp(event, "current=", 8) == 0)
-        manage("current", SCR_Current, n);
+    if (strcmp(what, "delete") == 0)
+        manage(what, SCR_Delete, n);
+    else if (strcmp(what, "drop") == 0)
+        manage(what, SCR_Drop, n);
+    else if (strcmp(what, "current") == 0)
+        manage(what, SCR_Current, n);
     else
         return 0;
     return 1;
 }
 
-static int do_event(const char *event)
+static int do_event(char *event)
 {
-    const char *arg = strchr(event, '=');
+    char *arg = event;
+    const char *what = strsep(&arg, "=");
+    if (mishap_step(what, arg))
+        return 1;
     if (arg != NULL)
-        return do_with(event, arg + 1);
-    if (strcmp(event, "init") == 0)
+        return do_management(what, (int)strtol(arg, NULL, 10));
+    if (strcmp(what, "init") == 0)
         init();
-    else if (strcmp(event, "restart") == 0)
+    else if (strcmp(what, "restart") == 0)
         restart();
-    else if (strcmp(event, "ckpt") == 0)
+    else if (strcmp(what, "ckpt") == 0)
         output(SCR_FLAG_CHECKPOINT, 1);
-    else if (strcmp(event, "invalid") == 0)
+    else if (strcmp(what, "invalid") == 0)
         output(SCR_FLAG_CHECKPOINT, 0);
-    else if (strcmp(event, "output") == 0)
+    else if (strcmp(what, "output") == 0)
         output(SCR_FLAG_OUTPUT, 1);
-    else if (strcmp(event, "stuck") == 0)
+    else if (strcmp(what, "stuck") == 0)
         stuck_output();
-    else if (strcmp(event, "finalize") == 0)
+    else if (strcmp(what, "finalize") == 0)
         finalize();
-    else if (strcmp(event, "mend") == 0)
-        mishap_refuse_nothing();
     else
         return 0;
     return 1;
@@ -372,17 +326,13 @@ static int do_event(const char *event)
 
 int main(int argc, char **argv)
 {
-    static char mark[PATH_MAX];
-    int pids[MISHAP_MOST], pid = (int)getpid();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc < 5 || size > MISHAP_MOST)
+    if (argc < 5)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD);
     journal = argv[1];
-    snprintf(mark, sizeof mark, "%s.died", journal);
-    mishap_job(pids, size, mark);
+    mishap_job(journal);
     now.run_case = (int32_t)strtol(argv[2], NULL, 10);
     now.serial = (int32_t)strtol(argv[3], NULL, 10);
     now.ranks = size;
@@ -390,7 +340,7 @@ int main(int argc, char **argv)
     for (int i = 5; i < argc; i++)
         if (!do_event(argv[i]))
             MPI_Abort(MPI_COMM_WORLD, 2);
-    mishap_die_after(0);
+    mishap_spare();
     MPI_Finalize();
     return 0;
 }

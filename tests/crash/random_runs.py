@@ -193,7 +193,7 @@ class World:
         fault_at = rng.choice(["start", "output", "output", "none", "none", "none", "none"])
         fault = self.draw_fault(case, faults)
         if fault_at == "start":
-            events += [fault, "init", "restart", "mend"]
+            events += [fault, "init", "restart", "heal"]
             faults.add("start")
         else:
             events += ["init", "restart"]
@@ -204,7 +204,7 @@ class World:
         if fault_at == "output":
             at = rng.randrange(events.index("restart") + 1, len(events) + 1)
             events[at:at] = [fault]
-            events.insert(rng.randrange(at + 1, len(events) + 1), "mend")
+            events.insert(rng.randrange(at + 1, len(events) + 1), "heal")
         if fault_at == "none":
             faults.clear()
             events = ["stuck" if event == "output" and rng.random() < 0.6 else event for event in events]
