@@ -3,22 +3,15 @@
 import functools
 import os
 import struct
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "crash"))
 import records  # noqa: E402
+from records import UINT32, index, listed, mix, stored, tree  # noqa: E402,F401
 
 PLAIN, LARGE, MANY, EMPTY, SOME, DEEP, SHARED, HEADER = range(8)
 COUNTS = {PLAIN: 2, LARGE: 1, MANY: 40, EMPTY: 3, SOME: 2, DEEP: 3, SHARED: 1, HEADER: 1}
-STAMP, PERIOD, BLOCK, UINT32 = struct.Struct("=8i"), 509, 1000, 0xffffffff
-
-
-def mix(parts):
-    x = 2166136261
-    for part in parts:
-        x = ((x ^ part) * 16777619 * 31 + 7) & UINT32
-    return x
+STAMP, PERIOD, BLOCK = struct.Struct("=8i"), 509, 1000
 
 
 def bytes_of(x, shape, file, ranks):
@@ -82,7 +75,7 @@ class Reader:
 
     def wrong_file(self, version):
         """The first that is not listed, or whose bytes are not those that were written; None: all are right."""
-        packed = records.listed(self.prefix, version.id)
+        packed = listed(self.prefix, version.id)
         flat = {os.path.basename(path): path for path in packed} if version.is_flat else {}
         for path, (rank, file) in files(version).items():
             path = flat.get(os.path.basename(path), path)
@@ -105,17 +98,6 @@ class Reader:
         return True
 
 
-def stored(path, is_packed):
-    if is_packed:
-        return subprocess.run(["zstd", "-dcq", f"{path}.zst"], capture_output=True, check=False).stdout
-    with open(path, "rb") as f:
-        return f.read()
-
-
-def index(prefix):
-    return records.index(prefix)
-
-
 def current(prefix):
     """The name that the index calls current; "": none."""
     try:
@@ -123,7 +105,3 @@ def current(prefix):
             return records.value(records.unpack(f.read(), records.HEADER)[0], "CURRENT")
     except FileNotFoundError:
         return ""
-
-
-def tree(prefix):
-    return records.tree(prefix)

@@ -26,6 +26,7 @@ offered or not: runs that died in a call, or with calls that failed, leave some 
 import dataclasses
 
 import disk
+from caches import Cached, sets_of
 
 CKPT, OUTPUT = 1, 2
 EXTRA_LOSSES = 0   # of the check of the check
@@ -58,14 +59,6 @@ class Run:
     faults: set
     levels: list
     died: bool    # as planned
-
-
-@dataclasses.dataclass
-class Cached:
-    """spreads: where its shares may be, all of them; lost: nodes that were lost since; begun: checkpoints since."""
-    spreads: list
-    lost: set
-    begun: int = 0
 
 
 @dataclasses.dataclass(eq=False)
@@ -128,12 +121,9 @@ def is_older(a, b):
 
 # --- redundancy ---
 
-def sets_of(level, spread):
-    """Ranks node by node are dealt to sets: one member of a node at most in each, SET_SIZE members or more."""
-    nodes = list(dict.fromkeys(spread))
-    order = [r for n in nodes for r in range(len(spread)) if spread[r] == n]
-    count = max(1, len(spread) // level.set_size, max(spread.count(n) for n in nodes))
-    return [order[i::count] for i in range(count)]
+def sets(level, spread):
+    """Of SET_SIZE members or more, one member of a node at most in each."""
+    return sets_of(spread, len(spread) // level.set_size)
 
 
 def survives(level, members):
@@ -144,12 +134,12 @@ def survives(level, members):
 
 def losses(level, spread):
     """How many nodes it survives, whichever they are."""
-    return min(survives(level, members) for members in sets_of(level, spread)) if level.store != SHARED_STORE else 0
+    return min(survives(level, members) for members in sets(level, spread)) if level.store != SHARED_STORE else 0
 
 
 def is_whole(version, spread, gone):
     return all(level.store == SHARED_STORE or sum(spread[r] in gone for r in members) <= survives(level, members)
-               for level in version.levels for members in sets_of(level, spread))
+               for level in version.levels for members in sets(level, spread))
 
 
 class Case:

@@ -12,6 +12,7 @@ somewhere the run can use it is the oldest that may be offered. Whatever is not 
 import dataclasses
 
 import records
+from caches import Cached, sets_of
 
 
 @dataclasses.dataclass
@@ -40,15 +41,6 @@ class Run:
     start_faults: bool # calls were made to fail while it started
     cache_faults: bool # … in cache, at any time
     prefix_faults: bool
-
-
-@dataclasses.dataclass
-class Cached:
-    """A version in the cache of a job. spreads: where its shares may be, all of them; lost: nodes that were lost
-    since; begun: checkpoints begun since, each of which may have taken a place."""
-    spreads: list
-    lost: set
-    begun: int = 0
 
 
 @dataclasses.dataclass(eq=False)
@@ -94,17 +86,9 @@ def by_id(version):
 
 # --- redundancy ---
 
-def sets_of(spread, single):
-    """par/redundancy/sets.h: ranks node by node, dealt to as many sets as the largest node has ranks (none is full)."""
-    nodes = list(dict.fromkeys(spread))
-    order = [r for n in nodes for r in range(len(spread)) if spread[r] == n]
-    count = len(spread) if single else max(spread.count(n) for n in nodes)
-    return [order[i::count] for i in range(count)]
-
-
 def survives(setup, spread, gone):
     """Whether the ranks that ran on nodes of `gone` can be rebuilt from the others."""
-    for members in sets_of(spread, setup.scheme == "SINGLE"):
+    for members in sets_of(spread):
         lost = sum(spread[r] in gone for r in members)
         k = 0 if setup.scheme == "SINGLE" else setup.k if setup.scheme == "RS" else 1
         if lost > min(k, len(members) - 1):
@@ -114,7 +98,7 @@ def survives(setup, spread, gone):
 
 def is_lost(setup, spread, gone):
     """Whether too little is left for certain. PARTNER: it depends on which are lost."""
-    for members in sets_of(spread, setup.scheme == "SINGLE"):
+    for members in sets_of(spread):
         lost = sum(spread[r] in gone for r in members)
         k = {"SINGLE": 0, "XOR": 1, "RS": setup.k}.get(setup.scheme, len(members) - 1)
         if lost > min(k, len(members) - 1):

@@ -57,11 +57,18 @@ class Written:
     ranks: int
 
 
-def content(written, rank, file):
-    """Every byte of it: of mix(), bytes_of() and fill()."""
-    parts, x = (*dataclasses.astuple(written), rank, file), 2166136261
+def mix(parts):
+    """Of written.c."""
+    x = 2166136261
     for part in parts:
         x = ((x ^ part) * 16777619 * 31 + 7) & UINT32
+    return x
+
+
+def content(written, rank, file):
+    """Every byte of it: of mix(), bytes_of() and fill()."""
+    parts = (*dataclasses.astuple(written), rank, file)
+    x = mix(parts)
     y = x >> 8
     size = STAMP.size + (70000 + y % 100 if y % 16 == 0 else y % 5000)
     data = b"".join(bytes([(x + i * 2654435761) >> 13 & 255]) * 8 for i in range(size // 8 + 1))
