@@ -655,10 +655,9 @@ def shrink(args, launcher, lines, seed, wrong):
             at = len(steps) - 1
             while at >= 0:
                 fewer = steps[:at] + steps[at + 1:]
-                if keep == "run" and steps[at].strip() == "init":
-                    break
                 new = f"{head} {sign.join(fewer).strip()}"
-                if (keep == "run" or "level=" in new) and fails([*lines[:i], new, *lines[i + 1:]]):
+                may_go = steps[at].strip() != "init" if keep == "run" else "level=" in new
+                if may_go and fails([*lines[:i], new, *lines[i + 1:]]):
                     steps = fewer
                     lines = [*lines[:i], new, *lines[i + 1:]]
                 at -= 1
