@@ -77,7 +77,7 @@ class Draw:
     def levels(self):
         count = self.pick(-1, -1, -1, 1, 2, 2, 3)
         if self.chance(0.6):
-            return [dataclasses.replace(self.level(1, "cache", count))]
+            return [self.level(1, "cache", count)]
         own = self.chance(0.5)
         return [self.level(i, f"L{n}" if own else "cache", count)
                 for n, i in enumerate([1, self.pick(2, 3), self.pick(4, 6)][:self.pick(2, 2, 3)])]
@@ -221,8 +221,9 @@ class Draw:
     def command(self):
         n = self.rng.randrange(3)
         words = self.pick(*LOOKS, f"index --drop @{n}", f"index --remove @{n}", f"index --delete @{n}",
-                          f"index --current @{n}", f"index --add #{n}", f"index --drop-after @{n}", f"index --build #{n}", "index --adopt",
-                          "postrun", "postrun", "postrun", "postrun --scan", f"scavenge --id #{n}", "clean",
+                          f"index --current @{n}", f"index --add #{n}", f"index --drop-after @{n}",
+                          f"index --build #{n}", "index --adopt", "postrun", "postrun", "postrun", "postrun --scan",
+                          f"scavenge --id #{n}", "clean",
                           "clean --ended --force --jobid JOB", f"index --extract @{n} --to DIR",
                           "halt --checkpoints 1", "halt --remove", "verify --repair", "inspect --json", "why --ranks N")
         job = self.pick("a", "a", "a", "b")
@@ -251,7 +252,8 @@ class Launcher:
         if self.args.mpi:
             return self.launch(ranks, directory, log, env, words)
         if self.process is None:
-            self.process = subprocess.Popen([self.args.forked], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.process = subprocess.Popen([self.args.forked], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            text=True)
         settings = [f"{k}={v}" for k, v in env.items() if os.environ.get(k) != v]
         self.process.stdin.write("\t".join([str(ranks), str(PATIENCE), directory, log, *settings, "--", *words]) + "\n")
         self.process.stdin.flush()
@@ -312,6 +314,8 @@ class History:
                 self.told.append(line)
                 self.counts[word] += 1
                 getattr(self, f"do_{word}")(*words)
+                for case in self.cases:
+                    case.guessed = case.guessed if word == "guess" else None
                 wrong = [text for case in self.cases for text in case.wrong]
                 if wrong:
                     return wrong
@@ -319,7 +323,6 @@ class History:
         except Hung:
             return ["a run did not end"]
         finally:
-            self.launcher.end() if not self.args.forked else None
             if self.args.stay:
                 print(f"stays: {self.dir}")
             else:
@@ -347,10 +350,11 @@ class History:
                   for n, level in enumerate(levels)]
         return "\n".join(["SCR_COPY_TYPE=FILE", *lines, ""])
 
-    def environment(self, case, job, spread):
+    def environment(self, case, job, nodes):
+        """Of a command: each node is named once."""
         env = dict(os.environ, SCR_PREFIX=case.prefix, SCR_CACHE_BASE=self.path("cache"),
                    SCR_CNTL_BASE=self.path("cache"), SCR_USER_NAME="tester", SCR_JOB_ID=job, SCR_QUIET="1",
-                   SCR_CONF_FILE=self.path(f"conf{case.number}"), SCR_VNODES=",".join(spread),
+                   SCR_CONF_FILE=self.path(f"conf{case.number}"), SCR_VNODES=",".join(dict.fromkeys(nodes)),
                    SCR_RESOURCE_MANAGER="NONE", TEST_SCR=self.args.scr, TEST_RUNS_OF=os.path.basename(self.dir),
                    SCR_TRANSFER_PROGRAM=f"{self.args.scr}_transfer", SCR_TRANSFER_TIMEOUT="5", TMPDIR=self.dir)
         env.update(case.settings)
@@ -369,7 +373,7 @@ class History:
         steps = [step.strip() for step in steps.split(";") if step.strip()]
         self.counts.update(step.split("=")[0] for step in steps)
         self.runs += 1
-        env = dict(self.environment(case, job, spread), **extra)
+        env = dict(self.environment(case, job, spread), SCR_VNODES=",".join(spread), **extra)
         script, ledger = self.path(f"script{self.runs}"), self.path(f"ledger{self.runs}")
         with open(script, "w", encoding="utf-8") as f:
             f.writelines(self.place(step, case) + "\n" for step in steps)
@@ -386,7 +390,6 @@ class History:
         case.run(Run(self.runs, job, spread, dict(case.settings, **extra), entries, closes, paths,
                      faults_of(steps), case.levels, died))
         self.doubt_others(case, job, steps)
-        self.forget_guesses()
 
     @staticmethod
     def may_fail(statuses, steps):
@@ -407,12 +410,7 @@ class History:
 
     # --- between runs ---
 
-    def forget_guesses(self):
-        for case in self.cases:
-            case.guessed = None
-
     def do_lose(self, node, spare=""):
-        self.forget_guesses()
         for top in glob.glob(self.path("*", f"vnode.{node}")):
             shutil.rmtree(top)
         for case in self.cases:
@@ -420,7 +418,6 @@ class History:
         self.nodes = [spare or node if n == node else n for n in self.nodes]
 
     def do_away(self, node, spare):
-        self.forget_guesses()
         for case in self.cases:
             case.lose(node)
         self.nodes = [spare if n == node else n for n in self.nodes]
@@ -428,7 +425,6 @@ class History:
     do_back = do_away
 
     def do_rot(self, number, back):
-        self.forget_guesses()
         case = self.cases[int(number) % len(self.cases)]
         stored = [v for v in case.versions if v.stored]
         if int(back) >= len(stored) or case.settings.get("SCR_CRC_ON_FLUSH") == "0":
@@ -443,32 +439,24 @@ class History:
                 return
 
     def do_cut(self, ms, number, job, *words):
-        """Whether it did its work is not known."""
         case = self.cases[int(number) % len(self.cases)]
-        self.forget_guesses()
         words = [self.spell(word, case, job) for word in words]
         with open(self.path("log"), "a", encoding="utf-8") as log:
             process = subprocess.Popen([self.args.scr, *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                       cwd=case.prefix, env=self.environment(case, job, tuple(dict.fromkeys(self.nodes))))
+                                       cwd=case.prefix, env=self.environment(case, job, self.nodes))
             time.sleep(int(ms) / 1000)
             process.kill()
             process.wait()
             kill_marked(os.path.basename(self.dir))
-        case.ran(words, 255, job, tuple(self.nodes), case.settings, True)
-        if words[0] == "clean":
-            for some in self.cases:
-                some.cleaned("", "--force" in words)
-        case.look(f"cut scr {' '.join(words)}")
+        self.ended(case, words, job)
 
     def do_turn(self, n):
-        self.forget_guesses()
         names = list(dict.fromkeys(self.nodes))
         n = int(n) % len(names)
         turned = dict(zip(names, names[n:] + names[:n]))
         self.nodes = [turned[node] for node in self.nodes]
 
     def do_damage(self, node):
-        self.forget_guesses()
         files = [path for path in glob.glob(self.path("*", f"vnode.{node}", "**", "*"), recursive=True)
                  if os.path.isfile(path) and "/rank." in path and os.path.getsize(path) > 0]
         if not files:
@@ -481,7 +469,7 @@ class History:
     def do_guess(self, number, job, ranks, *extra):
         """What scr_why says a run would begin with, the next run is to."""
         case = self.cases[int(number) % len(self.cases)]
-        env = dict(self.environment(case, job, tuple(dict.fromkeys(self.nodes[:int(ranks)]))),
+        env = dict(self.environment(case, job, self.nodes[:int(ranks)]),
                    **dict(word.split("=", 1) for word in extra))
         process = subprocess.run([self.args.scr, "why", "--crc", "--ranks", ranks], env=env, cwd=case.prefix,
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -493,24 +481,28 @@ class History:
 
     def do_scr(self, number, job, *words):
         case = self.cases[int(number) % len(self.cases)]
-        spread = tuple(dict.fromkeys(self.nodes))
         before = disk.tree(case.prefix)
-        self.forget_guesses()
         words = [self.spell(word, case, job) for word in words]
         with open(self.path("log"), "a", encoding="utf-8") as log:
             log.write(f"$ scr {' '.join(words)}\n")
             log.flush()
-            process = subprocess.run([self.args.scr, *words], env=self.environment(case, job, spread), cwd=case.prefix,
-                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=PATIENCE, check=False)
+            process = subprocess.run([self.args.scr, *words], env=self.environment(case, job, self.nodes),
+                                     cwd=case.prefix, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                     timeout=PATIENCE, check=False)
         self.told.append(f"    scr {' '.join(words)}: {process.returncode}")
         self.counts[" ".join(word for word in words[:2] if word.isalpha() or word.startswith("--"))] += 1
-        case.ran(words, process.returncode, job, tuple(self.nodes), case.settings)
-        if words[0] == "clean":
-            for some in self.cases:
-                some.cleaned(job if "--jobid" in words else "", "--force" in words)
-        case.look(f"scr {' '.join(words)}")
+        self.ended(case, words, job, process.returncode)
         if " ".join(words) in LOOKS and disk.tree(case.prefix) != before:
             case.say(f"scr {' '.join(words)} changed the prefix directory")
+
+    def ended(self, case, words, job, status=None):
+        """Of a command; without a status it was cut, and whether it did its work is not known."""
+        is_cut = status is None
+        case.ran(words, 255 if is_cut else status, job, tuple(self.nodes), is_cut)
+        if words[0] == "clean":
+            for some in self.cases:
+                some.cleaned(job if "--jobid" in words and not is_cut else "", "--force" in words)
+        case.look(f"{'cut ' * is_cut}scr {' '.join(words)}")
 
     def spell(self, word, case, job):
         back = re.fullmatch(r"([@#])(\d+)", word)

@@ -161,28 +161,30 @@ class Case:
         at = v.cached.get(job)
         return at and all(is_whole(v, s, at.lost | (set(s) - set(spread))) for s in at.spreads)
 
-    def can_read(self, v, ranks, env):
-        return v.is_ckpt and (v.ranks == ranks or env.get("SCR_RESTART_ANY_RANKS") == "1")
+    def can_read(self, v):
+        return v.is_ckpt and (v.ranks == len(self.now.spread) or self.env.get("SCR_RESTART_ANY_RANKS") == "1")
 
-    def certain(self, job, spread, env):
-        """Checkpoints that a run can continue from."""
-        if env.get("SCR_FETCH") == "0" and env.get("SCR_GLOBAL_RESTART") == "1":
+    def certain(self):
+        """Checkpoints that this run can continue from."""
+        has_prefix = self.env.get("SCR_FETCH") != "0"
+        if not has_prefix and self.env.get("SCR_GLOBAL_RESTART") == "1":
             return []
-        has_cache = env.get("SCR_DISTRIBUTE") != "0" and env.get("SCR_CACHE_PURGE") != "1"
-        return [v for v in self.versions if not v.passed and not v.doubtful and self.can_read(v, len(spread), env) and
-                (v.stored and env.get("SCR_FETCH") != "0" and not self.is_threatened(v, job, spread) or
-                 has_cache and self.in_cache(v, job, spread) and not self.is_in_the_way(v, env, len(spread)))]
+        has_cache = self.env.get("SCR_DISTRIBUTE") != "0" and self.env.get("SCR_CACHE_PURGE") != "1"
+        return [v for v in self.versions if not v.passed and not v.doubtful and self.can_read(v) and
+                (has_prefix and v.stored and not self.is_threatened(v) or
+                 has_cache and self.in_cache(v, self.job, self.now.spread) and not self.is_in_the_way(v))]
 
-    def is_in_the_way(self, v, env, ranks):
+    def is_in_the_way(self, v):
         """A global restart flushes it, but not over a newer one (P15), or one of its number (P14)."""
-        return (env.get("SCR_GLOBAL_RESTART") == "1" or v.ranks != ranks) and (
+        return (self.env.get("SCR_GLOBAL_RESTART") == "1" or v.ranks != len(self.now.spread)) and (
             self.rivals(v) or any(o.id == v.id for o in self.versions if o is not v))
 
-    def is_threatened(self, v, job, spread):
+    def is_threatened(self, v):
         """A start flushes a newer one to its paths; or passes over it, for a dataset of another job in this cache
         that has its number (P14)."""
-        return any(o.closed and not o.stored and job in o.seen for o in self.rivals(v)) or v.job != job and any(
-            o.id in (0, v.id) and job in o.seen and o is not v for o in self.versions)
+        here = [o for o in self.versions if self.job in o.seen and o is not v]
+        rivals = self.rivals(v)
+        return any(o.closed and not o.stored and o in rivals or v.job != self.job and o.id in (0, v.id) for o in here)
 
     def rivals(self, v):
         """Newer ones with files at the same paths."""
@@ -203,14 +205,15 @@ class Case:
     def cleaned(self, job, is_forced):
         """scr_clean leaves what is in no prefix directory; job "": of every job."""
         for v in self.versions:
-            if is_forced or v.stored or v.was_stored and self.rivals(v) or any(o.stored and o.is_ckpt and is_older(v, o) for o in self.versions):
+            if is_forced or v.stored or v.was_stored and self.rivals(v) or \
+                    any(o.stored and o.is_ckpt and is_older(v, o) for o in self.versions):
                 for name in [name for name in v.cached if job in ("", name)]:
                     v.cached.pop(name)
 
     def named(self, name):
         return [v for v in self.versions if v.name == name and v.began]
 
-    def ran(self, words, status, job, spread, env, beside=False):
+    def ran(self, words, status, job, spread, beside=False):
         """A command of scr with these words ended; 255: that is not known."""
         what, name = words[0], words[-1]
         done = status == 0
@@ -228,7 +231,7 @@ class Case:
         elif what == "index" and ("--build" in words or "--add" in words):
             self.built(name, done)
         elif what == "postrun" and not beside:
-            self.saved(job, spread, env, status)
+            self.saved(job, spread, status)
         elif what in ("inspect", "why", "status", "verify") and 1 < status < 255:
             self.say(f"scr {' '.join(words)} ended with {status}")
 
@@ -281,7 +284,7 @@ class Case:
             if target is None or is_older(target, v):
                 v.passed = True
 
-    def saved(self, job, spread, env, status):
+    def saved(self, job, spread, status):
         """scr_postrun saves output, and the newest checkpoint that is whole."""
         here = [v for v in self.versions if v.is_ckpt and not (v.dropped or v.loose or v.doubtful or v.passed) and
                 self.in_cache(v, job, spread) and not v.bypass]
@@ -299,7 +302,7 @@ class Case:
         self.now, self.job, self.env = run, run.job, run.env
         self.open, self.tried, self.offered, self.refused = None, None, None, None
         self.beside = []
-        self.started = self.is_up = self.finalized = False
+        self.started = self.is_up = False
         self.outputs, self.step, self.limit = 0, 0, self.oldest_owed()
         for word, args in run.entries:
             getattr(self, f"on_{word}")(*args)
@@ -359,8 +362,9 @@ class Case:
 
     def bound(self, below=None):
         """The newest that is certain, which no start passes over."""
-        some = [v for v in self.certain(self.job, self.now.spread, self.env)
-                if (below is None or is_older(v, below) and not self.rivals(v)) and (self.limit is None or v.order < self.limit)]
+        some = [v for v in self.certain()
+                if (below is None or is_older(v, below) and not self.rivals(v)) and
+                (self.limit is None or v.order < self.limit)]
         return newest(some)
 
     def on_offer(self, name, seed, serial, ranks):
@@ -387,18 +391,19 @@ class Case:
             self.say(f"offered {got}, which was deleted")
         if got.dropped and not here:
             self.say(f"offered {got}, which was dropped")
-        if not self.can_read(got, len(self.now.spread), self.env):
+        if not self.can_read(got):
             self.say(f"offered {got} to {len(self.now.spread)} ranks that did not ask")
         if not any(job in v.seen for v in self.versions) and not self.now.faults:
             self.check_current(got)
 
     def check_current(self, got):
         """Without a cache, the index decides alone."""
-        name = self.current
-        listed = [v for v in self.versions if v.stored and v.name == name and not v.doubtful]
-        if listed and all(self.can_read(v, len(self.now.spread), self.env) for v in listed) and self.limit is None and not self.refused and got not in listed and not (
+        listed = [v for v in self.versions if v.stored and v.name == self.current and not v.doubtful]
+        if not listed or got in listed or self.limit is not None or self.refused:
+            return
+        if all(self.can_read(v) for v in listed) and not (
                 self.env.get("SCR_FLUSH_ASYNC") == "1" and is_older(newest(listed), got)):
-            self.say(f"offered {got}, and the index calls {name} current")
+            self.say(f"offered {got}, and the index calls {self.current} current")
 
     def on_from(self, rc):
         got = self.offered
@@ -515,7 +520,7 @@ class Case:
             if new.closed and new.began and not is_shared and not self.may_fail():
                 self.say(f"SCR_Complete_output failed with {rc}, and all ranks had passed 1: {new}")
             if new.closed:
-                self.may_be_cached(new)
+                new.seen.add(self.job)
             elif self.is_valid and new.began and not self.now.faults:
                 self.say(f"some rank could not write its files: {new}")
             return
@@ -549,11 +554,8 @@ class Case:
         due = new.flags & OUTPUT or self.env.get("SCR_FLUSH") == "1"
         return not self.now.faults and (new.bypass or due and self.env.get("SCR_FLUSH_ASYNC") != "1")
 
-    def may_be_cached(self, v):
-        v.seen.add(self.job)
-
     def become_cached(self, new):
-        self.may_be_cached(new)
+        new.seen.add(self.job)
         if not new.is_ckpt:
             return
         for v in self.versions:
@@ -581,7 +583,7 @@ class Case:
             new.began = True
         if not new.closed:
             return
-        self.may_be_cached(new)
+        new.seen.add(self.job)
         for v in self.versions:
             if v is not new and new.strength(max) >= v.strength() or v.ranks != new.ranks:
                 v.cached.pop(self.job, None)
@@ -594,7 +596,6 @@ class Case:
     def on_tried(self, rc):
         (what, name), self.tried = self.tried, None
         if what == "finalize":
-            self.finalized = rc == "0"
             self.reason = self.reason if rc == "0" else "?"
             if rc == "0":
                 self.check_last()
@@ -635,8 +636,9 @@ class Case:
         """SCR_Finalize takes the newest checkpoint to the prefix."""
         self.reason = self.job
         last = newest([v for v in self.mine() if v.is_ckpt])
-        if last and self.env.get("SCR_FLUSH") != "0" and self.env.get("SCR_DISTRIBUTE") != "0" and not (self.now.faults or last.dropped or last.loose or last.doubtful or
-                                                              self.rivals(last) or self.has_clash(last)):
+        if last and self.env.get("SCR_FLUSH") != "0" and self.env.get("SCR_DISTRIBUTE") != "0" and not (
+                self.now.faults or last.dropped or last.loose or last.doubtful or self.rivals(last) or
+                self.has_clash(last)):
             last.stored = True
 
     def on_need(self, rc, _):
@@ -663,17 +665,13 @@ class Case:
         words, known = self.beside.pop()
         if words[0] == "halt" and known < len(self.versions):
             status = 255 # when it did its work is not known
-        self.ran(words, status, self.job, self.now.spread, self.env, True)
+        self.ran(words, status, self.job, self.now.spread, True)
         for v in self.versions[known:]:
             if words[0] == "index" and v.name in words:
                 v.loose, v.stored = True, False
                 v.dropped = v.deleted = False
 
     # --- the prefix ---
-
-    def is_listed(self, v, index):
-        entry = index.get(v.id)
-        return v.id > 0 and entry is not None and entry.complete and entry.name == v.name and entry.job == v.job
 
     def owner(self, id, entry):
         some = [v for v in self.versions if v.id == id and v.name == entry.name and v.job == entry.job and v.began]
@@ -699,7 +697,8 @@ class Case:
         self.gone, self.current = "", disk.current(self.prefix)
 
     def may_be_gone(self, v, stored):
-        replaced = any(o in stored or o.acknowledged or self.gone or o.env.get("SCR_FLUSH_ASYNC") == "1" for o in self.rivals(v))
+        replaced = any(o in stored or o.acknowledged or self.gone or o.env.get("SCR_FLUSH_ASYNC") == "1"
+                       for o in self.rivals(v))
         keep = max(int(o.env.get("SCR_PREFIX_SIZE", 0)) for o in self.versions)
         retired = keep > 0 and v.flags == CKPT and sum(
             o.order > v.order and (o in stored or o.was_stored or o.acknowledged) for o in self.versions) >= keep
