@@ -261,7 +261,7 @@ MPI_CASE(a_member_without_scr_keeps_to_its_processes)
 }
 
 /* SCR_Config asks the processes of the member, too, not those of the world. */
-MPI_CASE(a_member_whose_communicator_is_not_duplicated_does_not_wait_for_others)
+MPI_CASE(a_member_without_a_duplicate_does_not_wait_for_others)
 {
     struct member m;
     join(t, &m);
@@ -282,10 +282,9 @@ int main(int argc, char **argv)
     mpi_test_forget_settings();
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(
-            RUN(what_is_no_communicator_is_refused),
-            RUN(members_of_an_ensemble_do_not_mix),
-            RUN(a_member_is_restarted_with_fewer_processes),
-            RUN(a_member_without_scr_keeps_to_its_processes),
-            RUN(a_member_whose_communicator_is_not_duplicated_does_not_wait_for_others)));
+        MPI_CASES(RUN(what_is_no_communicator_is_refused),
+                  RUN(members_of_an_ensemble_do_not_mix),
+                  RUN(a_member_is_restarted_with_fewer_processes),
+                  RUN(a_member_without_scr_keeps_to_its_processes),
+                  RUN(a_member_without_a_duplicate_does_not_wait_for_others)));
 }
