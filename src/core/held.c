@@ -252,3 +252,11 @@ const char *scr_cache_name_of(const struct scr_ctx *ctx, int id)
     struct scr_dataset d;
     return view_any(ctx, id, &d) ? d.name : "?";
 }
+
+char *scr_cache_name_all(const struct scr_ctx *ctx, int id)
+{
+    struct scr_dataset d;
+    char *name = view_any(ctx, id, &d) ? scr_strdup(d.name) : NULL;
+    (void)scr_first_str_all(&ctx->world, &name, NULL);
+    return name;
+}

@@ -99,6 +99,8 @@ const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id);
 int scr_cache_kind(const struct scr_ctx *ctx, int id);
 /* Name of id, for messages; "?" if this rank's map has none. Borrowed from the map. */
 const char *scr_cache_name_of(const struct scr_ctx *ctx, int id);
+/* The name that any rank's map has; malloc'd, NULL: none has one, or no memory. */
+char *scr_cache_name_all(const struct scr_ctx *ctx, int id);
 /* READY, KEPT or FOREIGN dataset of that name with the largest id, 0: none. */
 int scr_cache_find_all(const struct scr_ctx *ctx, const char *name);
 /* Dataset view of id from this rank's map; SCR_E_NOENT if it has none. */

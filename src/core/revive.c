@@ -24,23 +24,28 @@
 #include "store/arrival.h"
 
 /* A dataset of a different number of ranks lacks nothing: foreign.c reads it. The next
- * start may restore datasets that this one could not (invariant C8). */
+ * start may restore datasets that this one could not (invariant C8). Rank 0, which says
+ * so, may have lost all that it knew. */
 static void leave_as_it_is_all(struct scr_ctx *ctx, int id, int rc,
                                const struct scr_err *why)
 {
-    SCR_EVENT(ctx, .event = "REBUILD_FAIL", .dset = id,
-              .name = scr_cache_name_of(ctx, id), .note = why->text);
-    if (rc == SCR_E_RANKS) {
-        scr_log(&ctx->log, SCR_LOG_INFO, "%s", why->text);
-        scr_cache_enter_all(ctx, id, SCR_CACHE_FOREIGN);
-        return;
-    }
+    char *name = scr_cache_name_all(ctx, id);
     int kept = scr_err_may_pass(rc);
-    scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not restored from cache: %s%s",
-            scr_cache_name_of(ctx, id), id, why->text,
+    SCR_EVENT(ctx, .event = "REBUILD_FAIL", .dset = id, .name = name,
+              .note = why->text);
+    if (rc == SCR_E_RANKS)
+        scr_log(&ctx->log, SCR_LOG_INFO, "%s", why->text);
+    else
+        scr_log(
+            &ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not restored from cache: %s%s",
+            name ? name : "?", id, why->text,
             kept ? "; it stays there, repair that and start again to restart from it"
                  : "");
-    scr_cache_enter_all(ctx, id, kept ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
+    scr_cache_enter_all(ctx, id,
+                        rc == SCR_E_RANKS ? SCR_CACHE_FOREIGN
+                        : kept            ? SCR_CACHE_KEPT
+                                          : SCR_CACHE_LOST);
+    free(name);
 }
 
 static void rebuild_cache_all(struct scr_ctx *ctx, const struct scr_ids *ids)

@@ -61,10 +61,9 @@ static int say_alone_all(const struct weaken *w, const char *value, struct scr_e
 {
     const struct scr_comm *world = &w->ctx->world;
     int is_largest = w->group->size == w->largest;
-    int root = (int)scr_min_all(world, is_largest ? world->rank : world->size);
-    char *name = world->rank == root ? scr_strdup(value) : NULL;
+    char *name = is_largest ? scr_strdup(value) : NULL;
     int rc;
-    TRY_OUT(scr_agree_all(world, scr_bcast_str_all(world, root, &name, err), err));
+    TRY_OUT(scr_agree_all(world, scr_first_str_all(world, &name, err), err));
     scr_log(&w->ctx->log, SCR_LOG_WARN,
             "%s: %s group %s has %d of the %d ranks: %s finds no partner in "
             "another group for %lld of them, whose files are cached as SINGLE and "

@@ -109,6 +109,8 @@ int scr_allgather_bytes_all(const struct scr_comm *c, const void *mine, size_t n
  * agreed on. */
 int scr_bcast_str_all(const struct scr_comm *c, int root, char **s,
                       struct scr_err *err);
+/* The same from the lowest rank whose string is not NULL, if any. */
+int scr_first_str_all(const struct scr_comm *c, char **s, struct scr_err *err);
 /* 1 on all ranks if n bytes at p are the same everywhere; 0 on all otherwise. */
 int scr_same_all(const struct scr_comm *c, const void *p, size_t n);
 

@@ -255,6 +255,13 @@ int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_e
     return rc;
 }
 
+int scr_first_str_all(const struct scr_comm *c, char **s, struct scr_err *err)
+{
+    int has = *s != NULL;
+    int root = (int)scr_min_all(c, (uint64_t)(has ? c->rank : c->size));
+    return root < c->size ? scr_bcast_str_all(c, root, s, err) : SCR_OK;
+}
+
 /* Bytes of a piece that scr_same_all compares at once, on the stack. */
 enum { SAME_PIECE = 8192 };
 
