@@ -495,10 +495,13 @@ static int advise(struct look *l, struct scr_err *err)
         prm->checkpoint_interval > 0)
         return SCR_OK;
     int is_direct = prm->cache_bypass || prm->cache_size == 0;
+    int is_single =
+        s->log.encoded > 0 && scr_runlog_survives(&s->log, s->log.scheme) == 0;
     const struct scr_autopilot_job job = { .nodes = s->nodes > 0 ? (int)s->nodes : 1,
                                            .mtbf = prm->mtbf,
                                            .flush_every = is_direct ? 1 : prm->flush,
                                            .is_async = prm->flush_async,
+                                           .is_single = is_single,
                                            .most = prm->checkpoint_overhead };
     scr_autopilot_advise(&l->pilot, &job, &advice);
     s->interval = advice.interval;

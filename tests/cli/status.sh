@@ -249,6 +249,16 @@ status_is 0
 row note "$PWD/.scr/log: 1 damaged line passed over"
 json 'len(s["notes"]) == 1 and s["run"]["number"] == 3'
 rm .scr/log
+
+# Where no checkpoint in cache survives the loss of a node, the advice counts lost nodes as the library does.
+for scheme in XOR SINGLE; do
+    log 400 RUN_START '"ranks":8,"nodes":4,"run":3'
+    log 300 ENCODE '"dset":20,"to":"'$scheme'"'
+    json 's["checkpoint"]["interval"] > 0'
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["checkpoint"]["interval"])' <"$out" >>.intervals
+    rm .scr/log
+done
+[ "$(sort -u .intervals | wc -l)" -eq 2 ] || fail "the advice does not tell SINGLE from XOR: $(cat .intervals)"
 status_is 0 # by autopilot.scr
 row state "died"
 row cache "this is what flush.scr says"
