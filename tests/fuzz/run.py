@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs fuzz targets one after the other, each for some seconds (make fuzz).
 
-    run.py [-s SECONDS] [--seed N] [--only REGEX] [--found DIR] BUILD
+    run.py [-s SECONDS] [-r RUNS] [--seed N] [--only REGEX] [--found DIR] BUILD
 
 BUILD has the targets in tests/fuzz, with libFuzzer or with driver.c, and their corpora in
 tests/fuzz/corpora. What libFuzzer finds goes into a temporary directory; an input that crashes a
@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 
 SAN = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
@@ -24,6 +25,8 @@ SAN = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
 def arguments():
     parser = argparse.ArgumentParser(description="runs fuzz targets")
     parser.add_argument("-s", "--seconds", type=int, default=5, help="a target")
+    parser.add_argument("-r", "--runs", type=int, default=0,
+                        help="executions after which a target of libFuzzer ends before its time")
     parser.add_argument("--seed", type=int, default=0, help="0: one that is drawn and printed")
     parser.add_argument("--only", default="", help="targets whose name matches")
     parser.add_argument("--found", help="directory for inputs that were found")
@@ -59,8 +62,8 @@ def command(args, what, corpus, scratch):
         os.symlink(path, os.path.join(seeds, f"{number}"))
     news = os.path.join(scratch, "new")
     os.makedirs(news)
-    return [program, f"-max_total_time={args.seconds}", f"-seed={args.seed}", "-print_final_stats=1",
-            "-timeout=20", "-rss_limit_mb=2048", "-max_len=16384",
+    return [program, f"-max_total_time={args.seconds}", f"-runs={args.runs or -1}",
+            f"-seed={args.seed}", "-print_final_stats=1", "-timeout=20", "-rss_limit_mb=2048", "-max_len=16384",
             f"-artifact_prefix={args.found}/{what}-", news, seeds], True
 
 
@@ -82,6 +85,7 @@ def number(pattern, text):
 
 def run(args, what, corpus):
     """Executions, executions a second, new units and 1 if it was found wanting."""
+    begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="scr-fuzz.") as scratch:
         line, is_libfuzzer = command(args, what, corpus, scratch)
         done = subprocess.run(line, capture_output=True, text=True, errors="replace",
@@ -97,7 +101,7 @@ def run(args, what, corpus):
         new = number(r"new_units_added: *(\d+)", said)
     else:
         runs, new = number(r"and (\d+) changes", said), 0
-    return runs, runs // max(1, args.seconds), new, int(done.returncode != 0)
+    return runs, int(runs / (time.monotonic() - begun)), new, int(done.returncode != 0)
 
 
 def main():
