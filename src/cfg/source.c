@@ -198,11 +198,17 @@ static void print_pair(struct scr_str *out, const char *key, const char *value)
     scr_conf_quote(out, value);
 }
 
+/* A line of an unknown key whose children are all unset says nothing; alone it would be
+ * read as the key's value. */
 static void print_lines(struct scr_str *out, const char *key, const scr_hash *lines)
 {
+    int is_known = scr_spec_line(key) != NULL;
     for (SCR_HASH_EACH(line, lines)) {
+        const scr_hash *children = scr_cfg_line_children(scr_hash_elem_hash(line));
+        if (!is_known && scr_hash_size(children) == 0)
+            continue;
         print_pair(out, key, scr_hash_elem_key(line));
-        for (SCR_HASH_EACH(c, scr_cfg_line_children(scr_hash_elem_hash(line)))) {
+        for (SCR_HASH_EACH(c, children)) {
             scr_str_append(out, " ");
             print_pair(out, scr_hash_elem_key(c),
                        get_node(scr_hash_elem_hash(c), NULL));

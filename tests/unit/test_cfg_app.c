@@ -237,6 +237,21 @@ static void test_settings_reach_the_commands(void **state)
     test_cfg_file("prefix/.scr/app.conf", "");
 }
 
+/* Its children are unset again: what is left must not become the value of the key. */
+static void test_an_empty_line_of_an_unknown_key_is_not_its_value(void **state)
+{
+    (void)state;
+    struct test_cfg t;
+    test_cfg_open(&t, NULL);
+    set(&t, "SITE_KEY=3");
+    set(&t, "SITE_KEY=2 PART=");
+    set(&t, "CKPT=2 TYPE=");
+    char *text = scr_cfg_app_text(t.cfg);
+    assert_string_equal(text, "SITE_KEY=\"3\"\nCKPT=\"2\"\n");
+    free(text);
+    test_cfg_close(&t);
+}
+
 static void test_user_file_named_by_the_application(void **state)
 {
     (void)state;
@@ -287,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_misuse),
         cmocka_unit_test(test_what_is_a_query),
         cmocka_unit_test(test_settings_reach_the_commands),
+        cmocka_unit_test(test_an_empty_line_of_an_unknown_key_is_not_its_value),
         cmocka_unit_test(test_user_file_named_by_the_application),
         cmocka_unit_test(test_absent_and_damaged_app_conf),
     };
