@@ -40,11 +40,14 @@ def pattern(line: str) -> re.Pattern[str]:
 
 
 def missing(wanted: list[str], printed: str) -> str | None:
-    """The first line of wanted that does not come after the one before it."""
-    lines = iter(" ".join(line.split()) for line in printed.split("\n"))
-    for want in wanted:
-        if not any(pattern(want).match(line) for line in lines):
-            return want
+    """The first line of wanted that does not come after the one before it. SCR's lines and the
+    program's come through two pipes of the launcher, which forwards either first."""
+    for of_scr in (True, False):
+        lines = iter(" ".join(line.split()) for line in printed.split("\n"))
+        for want in wanted:
+            if want.startswith("SCR") == of_scr and \
+                    not any(pattern(want).match(line) for line in lines):
+                return want
     return None
 
 
