@@ -6,7 +6,7 @@
         step = job.restarted_from()      # None: it did not say in time
         said = job.kill()                # stderr
 
-The seed of job.rng is printed; give it as SEED=<n> to replay.
+The seed of job.rng is printed; give it as SEED=<n> to replay. Or rng is given.
 """
 import os
 import random
@@ -26,22 +26,26 @@ def send(sig, pids):
 
 
 class Victim:
-    def __init__(self, mpirun, program, *args, **settings):
+    def __init__(self, mpirun, program, *args, rng=None, **settings):
         self.mpirun, self.program, self.args = mpirun, program, args
-        seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
-        self.rng = random.Random(seed)
-        print(f"seed {seed}", flush=True)
+        self.rng = rng or self.seeded()
         self.work = tempfile.mkdtemp(prefix="scr-crash.")
         self.ledger = os.path.join(self.work, "ledger")
         self.prefix = os.path.join(self.work, "prefix")
         self.cache = os.path.join(self.work, "cache")
         self.tag = f"scr-crash-{os.getpid()}"
-        self.env = dict(os.environ, SCR_PREFIX=self.prefix, SCR_CACHE_BASE=self.cache,
-                        SCR_CNTL_BASE=self.cache, SCR_VNODES="4", SCR_CACHE_SIZE="2",
-                        SCR_JOB_ID=self.tag, SCR_USER_NAME="tester", **settings)
+        self.env = {**os.environ, "SCR_PREFIX": self.prefix, "SCR_CACHE_BASE": self.cache,
+                    "SCR_CNTL_BASE": self.cache, "SCR_VNODES": "4", "SCR_CACHE_SIZE": "2",
+                    "SCR_JOB_ID": self.tag, "SCR_USER_NAME": "tester", **settings}
         os.mkdir(self.prefix)
         os.mkdir(self.cache)
         self.job, self.before = None, 0
+
+    @staticmethod
+    def seeded():
+        seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
+        print(f"seed {seed}", flush=True)
+        return random.Random(seed)
 
     def __enter__(self):
         return self
