@@ -117,14 +117,13 @@ int scr_stock_take_all(struct scr_ctx *ctx, struct scr_stock *s, int rc,
  */
 void scr_flee_ids_all(struct scr_ctx *ctx)
 {
-    enum { FAR = 1000 };
     struct scr_err why = SCR_ERR_INIT;
     struct scr_vote v = { .least = { 0 } };
     int rc = say_stock(ctx, v.least, SCR_OK, &why);
     (void)scr_vote_all(&ctx->world, rc, &v, &why); /* what is found counts */
     ctx->last_id = (int)-v.least[STOCK_ID];
-    if (ctx->last_id < INT_MAX - FAR)
-        ctx->last_id += FAR;
+    if (ctx->last_id < INT_MAX - SCR_IDS_APART)
+        ctx->last_id += SCR_IDS_APART;
     scr_log(&ctx->log, SCR_LOG_WARN,
             "dataset ids start at %d, to avoid those of the other job: give each job "
             "its own prefix directory",

@@ -27,6 +27,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
+/* Numbers of datasets between those of two writers that do not ask each other. */
+enum { SCR_IDS_APART = 1000 };
+
 struct scr_index_entry {
     int id;
     struct scr_dataset dset;

@@ -8,6 +8,7 @@
 
 #include "base/dir.h"
 #include "base/io.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "ops/build.h"
@@ -320,17 +321,33 @@ static int name_owner(const struct scr_index *index, const char *name)
                                                                                 : 0;
 }
 
-/* The ids that jobs have in their caches are theirs; while some exist, the one after
- * them counts, too, as a job may be writing it. */
-static int max_marked(const struct job *j)
+/* Whether a run has the prefix directory; so it is where locks cannot be looked at. */
+static int is_in_use(const struct job *j)
 {
-    int max = 0;
+    struct scr_lock_holder who = { 0 };
+    char *path = scr_prefix_file(j->p, SCR_RUNS_LOCK);
+    int rc = path ? scr_lock_look(j->env->sys, path, &who, NULL) : SCR_E_NOMEM;
+    free(path);
+    return rc != SCR_OK || who.held;
+}
+
+/* The ids that jobs have in their caches are theirs. A job that runs counts on from
+ * there without a look at the index: those that it gets to soon are left to it. known:
+ * the largest that the index and the directories have. */
+static int max_marked(const struct job *j, int known)
+{
+    int max = 0, in_cache = 0;
     scr_hash *flush = scr_hash_new();
-    if (scr_prefix_state_read(j->env, j->p, "flush.scr", flush, NULL) == SCR_OK &&
-        (max = scr_flush_max_id(flush)) > 0 && scr_flush_latest(flush) > 0)
-        max += max < INT_MAX;
+    if (scr_prefix_state_read(j->env, j->p, "flush.scr", flush, NULL) == SCR_OK) {
+        max = scr_flush_max_id(flush);
+        in_cache = max > 0 && scr_flush_latest(flush) > 0;
+    }
     scr_hash_delete(flush);
-    return max;
+    if (!in_cache && is_in_use(j))
+        max = known > max ? known : max;
+    else if (!in_cache)
+        return max;
+    return max < INT_MAX - SCR_IDS_APART ? max + SCR_IDS_APART : max;
 }
 
 /* Name and id are taken under the lock of the index: no other process has them then. */
@@ -347,8 +364,8 @@ static int edit_reserve(struct scr_index *index, void *arg, int *changed,
     int rc = scr_prefix_max_dset_dir(j->env, j->p, &max_dir, err);
     if (rc != SCR_OK)
         return rc;
-    int marked = max_marked(j);
     max = max_dir > max ? max_dir : max;
+    int marked = max_marked(j, max);
     if (wish > 0 && wish <= max)
         return scr_fail(err, SCR_E_EXIST, 0,
                         "id %d may have been used: choose one above %d, or none", wish,
