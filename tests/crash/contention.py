@@ -9,6 +9,7 @@ Each condition of the halt file has one editor, which finds there what it wrote;
 in the same file. Datasets that were added are in the index, under ids of their own, those that were dropped are not,
 and all that the job flushed are there as complete.
 """
+import itertools
 import json
 import os
 import subprocess
@@ -20,34 +21,33 @@ from victim import Victim
 
 LEFT = 1000000        # checkpoints, more than there are
 FUTURE = 4000000000   # seconds since 1970
-LEAST = 20            # edits of each loop, also if the job is quicker
 CONDITIONS = (("after", "ExitAfter"), ("before", "ExitBefore"), ("seconds", "HaltSeconds"))
 KEPT = 3              # every third of the datasets added is dropped
 
 
 class Editor(threading.Thread):
-    """Calls edit(n) for n = 0, 1 …, until the job has ended; what went wrong is in wrong."""
-    def __init__(self, job, scr):
+    """Calls edit(n) for n = 0, 1 …, at least so many, until the job has ended; what went wrong is in wrong. scr(words):
+    runs a command, gives a CompletedProcess."""
+    def __init__(self, job, scr, least):
         super().__init__()
-        self.job, self.scr, self.edits, self.wrong = job, scr, 0, []
+        self.job, self.scr, self.least, self.edits, self.wrong = job, scr, least, 0, []
 
     def run(self):
-        while not self.wrong and (self.edits < LEAST or self.job.job.poll() is None):
+        while not self.wrong and (self.edits < self.least or self.job.job.poll() is None):
             self.edit(self.edits)
             self.edits += 1
 
     def call(self, *words):
-        run = subprocess.run([self.scr, *words, "--prefix", self.job.prefix], env=self.job.env, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, check=False)
+        run = self.scr(*words, "--prefix", self.job.prefix)
         if run.returncode != 0:
-            self.wrong.append(f"scr {' '.join(words)}: status {run.returncode}: {run.stdout}")
+            self.wrong.append(f"scr {' '.join(words)}: status {run.returncode}: {run.stdout}{run.stderr}")
         return run.stdout
 
 
 class HaltEditor(Editor):
-    def __init__(self, job, scr, option, member):
-        super().__init__(job, scr)
-        self.option, self.member = option, member
+    def __init__(self, job, scr, least, condition):
+        super().__init__(job, scr, least)
+        self.option, self.member = condition
 
     def edit(self, n):
         value = n % 7 + 1 if self.option == "seconds" else FUTURE + n
@@ -62,8 +62,8 @@ class HaltEditor(Editor):
 
 
 class IndexEditor(Editor):
-    def __init__(self, job, scr, number):
-        super().__init__(job, scr)
+    def __init__(self, job, scr, least, number):
+        super().__init__(job, scr, least)
         self.number, self.added, self.dropped = number, set(), set()
 
     def edit(self, n):
@@ -78,41 +78,55 @@ class IndexEditor(Editor):
             self.dropped.add(name)
 
 
-def judge(job, halts, indexers):
-    wrong = [text for editor in halts + indexers for text in editor.wrong]
-    entries = list(records.index(job.prefix).values())
+def judge(job, halts, indexers, count):
+    entries, done = list(records.index(job.prefix).values()), job.done()
     complete = {e.name for e in entries if e.complete}
+    kept = {f"step.{n}" for n in done}.union(*(e.added - e.dropped for e in indexers))
+    left = json.loads(halts[0].call("halt", "--json"))["CheckpointsLeft"]
+    halts[0].call("verify")
+    wrong = [text for editor in halts + indexers for text in editor.wrong]
     if len(complete) != sum(e.complete for e in entries):
         wrong.append(f"a name is there twice: {entries}")
-    kept = {f"step.{n}" for n in job.done()}.union(*(e.added - e.dropped for e in indexers))
     if complete != kept:
         wrong.append(f"lost: {sorted(kept - complete)}; not dropped: {sorted(complete - kept)}")
-    left = json.loads(halts[0].call("halt", "--json"))["CheckpointsLeft"]
-    if left != LEFT - len(job.done()):
-        wrong.append(f"{left} checkpoints are left, {len(job.done())} were made")
-    verified = subprocess.run([halts[0].scr, "verify", "--prefix", job.prefix], env=job.env, stdout=subprocess.PIPE,
-                              text=True, check=False)
-    return wrong + [verified.stdout] * (verified.returncode != 0)
+    if left != LEFT - len(done):
+        wrong.append(f"{left} checkpoints are left, {len(done)} were made")
+    if job.job.returncode != 0 or len(done) != count:
+        wrong.append(f"the job ended with {job.job.returncode}, after {len(done)} checkpoints")
+    return wrong
+
+
+def contend(job, commands, count, least):
+    """What went wrong. job: of start(count), done(), job, a Popen, and prefix; commands: the scr of each editor."""
+    conditions = [HaltEditor(job, next(commands), least, condition) for condition in CONDITIONS]
+    indexers = [IndexEditor(job, next(commands), least, number) for number in range(2)]
+    conditions[0].call("halt", f"--checkpoints={LEFT}")
+    job.start(count)
+    for editor in conditions + indexers:
+        editor.start()
+    job.wait()
+    for editor in conditions + indexers:
+        editor.join()
+    wrong = judge(job, conditions, indexers, count)
+    print(f"{len(job.done())} checkpoints, {sum(e.edits for e in conditions)} edits of the halt file, "
+          f"{sum(e.edits for e in indexers)} of the index, {len(wrong)} wrong")
+    return wrong
+
+
+class Loop(Victim):
+    def wait(self):
+        self.said = self.job.communicate()[1].decode(errors="replace")
 
 
 def main(mpirun, program, scr, count):
-    with Victim(mpirun, program, "2000", SCR_FLUSH="1") as job:
-        halts = [HaltEditor(job, scr, *condition) for condition in CONDITIONS]
-        indexers = [IndexEditor(job, scr, number) for number in range(2)]
-        halts[0].call("halt", f"--checkpoints={LEFT}")
-        job.start(int(count))
-        for editor in halts + indexers:
-            editor.start()
-        said = job.job.communicate()[1].decode(errors="replace")
-        for editor in halts + indexers:
-            editor.join()
-        wrong = judge(job, halts, indexers)
-        if job.job.returncode != 0 or len(job.done()) != int(count):
-            wrong.append(f"the job ended with {job.job.returncode}: {said}")
-        print("\n".join(f"WRONG: {text}" for text in wrong + [said] * bool(wrong)))
-        print(f"{len(job.done())} checkpoints, {sum(e.edits for e in halts)} edits of the halt file, "
-              f"{sum(e.edits for e in indexers)} of the index, {len(wrong)} wrong")
+    with Loop(mpirun, program, "2000", SCR_FLUSH="1") as job:
+        def run(*words):
+            return subprocess.run([scr, *words], env=job.env, stdin=subprocess.DEVNULL, text=True, check=False,
+                                  capture_output=True)
+        wrong = contend(job, itertools.repeat(run), int(count), 20)
+        print("\n".join([f"WRONG: {text}" for text in wrong] + [job.said] * bool(wrong)))
     return wrong != []
 
 
-sys.exit(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

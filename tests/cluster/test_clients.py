@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nodes that share a prefix directory: commands on two of them edit its index and its halt file beside a job on two
+others, and no update is lost (tests/crash/contention.py); a lock holds on all, and ends with the node that holds it;
+a node reads what another one has just replaced."""
+import itertools
+import os
+import sys
+
+import scenario
+from bed import wait_for
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../crash"))
+import contention  # noqa: E402
+
+CHECKPOINTS, LEAST = 20, 6
+LOCK = "import fcntl, sys, time; f = open('lock', 'a'); fcntl.lockf(f, fcntl.LOCK_EX{}); print('held', flush=True){}"
+HOLD, TRY, TAKE = (LOCK.format("", "; time.sleep(999)"), LOCK.format(" | fcntl.LOCK_NB", ""), LOCK.format("", ""))
+# Replaces the file again and again; a reader sees a number, and none that is older than one it has seen.
+WRITER = ("for n in $(seq 200); do echo $n >state.new && mv state.new state; done")
+READER = ("last=0; while [ $last -lt 200 ]; do n=$(cat state) || exit 3; [ \"$n\" -ge $last ] || exit 4; last=$n; done")
+
+
+class Job:
+    """What contention.py wants of one, on the nodes n3 and n4."""
+    def __init__(self, bed):
+        self.bed, self.prefix = bed, bed.directory("pfs/clients")
+        self.ledger = f"{self.prefix}/ledger"
+
+    def start(self, count):
+        self.job = self.bed.start("head", "srun", "-N2", "-n4", "-w", "n3,n4", f"{scenario.BUILD}/tests/crash/ckpt_loop",
+                                  self.ledger, str(count), "2000", log="clients.out", cwd=self.prefix,
+                                  SCR_PREFIX=self.prefix, SCR_FLUSH="1")
+
+    def wait(self):
+        self.job.wait()
+
+    def done(self):
+        with open(self.ledger) as f:
+            return [int(line.split()[1]) for line in f if line.startswith("done")]
+
+    def scr(self, node):
+        return lambda *words: self.bed.run(node, "scr", *words, cwd=self.prefix, check=False)
+
+
+def contend(bed):
+    job = Job(bed)
+    wrong = contention.contend(job, itertools.cycle([job.scr("n1"), job.scr("n2")]), CHECKPOINTS, LEAST)
+    assert not wrong, "\n".join(wrong)
+
+
+def python(bed, node, program, **how):
+    return bed.run(node, sys.executable, "-c", program, check=False, **how)
+
+
+def locks(bed):
+    """A silent node keeps its lock until the server takes it for dead."""
+    holder = bed.start("n1", sys.executable, "-c", HOLD, log="holder.out")
+    wait_for("a lock", lambda: os.path.getsize(holder.log))
+    assert "held" not in python(bed, "n2", TRY).stdout
+    bed.power_off("n1")
+    assert "held" in python(bed, "n2", TAKE).stdout
+
+
+def replaces(bed):
+    bed.write("pfs/state", "0\n")
+    writer = bed.start("n3", "sh", "-c", WRITER, log="writer.out")
+    reader = bed.run("n2", "sh", "-c", READER, check=False)
+    assert (reader.returncode, writer.wait()) == (0, 0), (reader, open(writer.log).read())
+
+
+def main():
+    with scenario.bed(count=4) as bed:
+        contend(bed)
+        replaces(bed)
+        locks(bed)
+
+
+main()
