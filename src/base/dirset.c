@@ -3,20 +3,32 @@
 #include "base/dirset.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dir.h"
 #include "base/path.h"
 
-int scr_dirset_make(const struct scr_sys *sys, struct scr_table *set, const char *file,
-                    mode_t mode, struct scr_err *err)
+/* dir, and those above it as far as top. */
+static int add_up(struct scr_table *set, const char *top, const char *dir)
+{
+    int ok = scr_table_add(set, dir) != NULL;
+    char *above = scr_path_dir(dir);
+    ok = ok && above != NULL;
+    if (ok && strlen(above) >= strlen(top) && scr_table_find(set, above) == NULL)
+        ok = add_up(set, top, above);
+    free(above);
+    return ok;
+}
+
+int scr_dirset_make(const struct scr_sys *sys, struct scr_table *set, const char *top,
+                    const char *file, mode_t mode, struct scr_err *err)
 {
     char *dir = scr_path_dir(file);
     int rc;
     TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
     if (scr_table_find(set, dir) == NULL) {
         TRY_OUT(scr_dir_make(sys, dir, mode, err));
-        if (scr_table_add(set, dir) == NULL)
-            TRY_OUT(scr_no_memory(err));
+        TRY_OUT(add_up(set, top, dir) ? SCR_OK : scr_no_memory(err));
     }
 out:
     free(dir);

@@ -315,7 +315,8 @@ static int begin(struct job *j, struct item *it, struct scr_err *err)
 static int copy_item(struct job *j, struct item *it, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_dirset_make(j->g->env->sys, &j->dirs, it->dst, DIR_MODE, err);
+    int rc = scr_dirset_make(j->g->env->sys, &j->dirs, j->g->prefix->path, it->dst,
+                             DIR_MODE, err);
     if (rc == SCR_OK && (rc = begin(j, it, &why)) == SCR_OK) {
         j->batch[j->nbatch++] = *it;
         j->batch_bytes += it->got.size;

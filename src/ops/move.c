@@ -40,8 +40,9 @@ int scr_move_make_dir(struct scr_move *m, const char *path, struct scr_err *err)
         rc = scr_stage_make(m->env, m->p, m->id, err);
         m->has_stage = rc == SCR_OK;
     }
-    return rc == SCR_OK ? scr_dirset_make(m->env->sys, &m->dirs, path, DIR_MODE, err)
-                        : rc;
+    return rc == SCR_OK
+               ? scr_dirset_make(m->env->sys, &m->dirs, m->p->path, path, DIR_MODE, err)
+               : rc;
 }
 
 static int copy(const struct scr_move *m, const char *from, const char *to,
