@@ -15,7 +15,7 @@
  *     delete=N  drop=N  current=N                the name of N datasets before
  *     need  exit                                 SCR_Need_checkpoint, SCR_Should_exit
  *     run=COMMAND  bg=COMMAND  wait              of rank 0; bg: runs beside until wait
- *     die  alone  full  readonly  heal           mishaps (mishap.h) */
+ *     die  alone  strike  full  readonly  heal   mishaps (mishap.h) */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "../crash/mishap.h"
+#include "../crash/strike.h"
 #include "../crash/written.h"
 #include "promises.h"
 #include "scr.h"
@@ -64,9 +65,9 @@ __attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
     va_end(ap);
     snprintf(path, sizeof path, "%s.%d", ledger, rank);
     long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    if (fd < 0 || syscall(SYS_write, fd, line, (size_t)n) != n || fsync((int)fd) != 0)
+    if (fd < 0 || syscall(SYS_write, fd, line, (size_t)n) != n ||
+        syscall(SYS_fsync, fd) != 0 || syscall(SYS_close, fd) != 0)
         MPI_Abort(MPI_COMM_WORLD, 4);
-    close((int)fd);
 }
 
 static int least_all(int n)
@@ -145,6 +146,16 @@ static void file_name(char *path, const char *set, const struct stamp *s)
         snprintf(path, PATH, "%s/f%d.%d", dir, s->file, s->rank);
 }
 
+static int write_part(const char *path, int n, int at, int part)
+{
+    int fd =
+        openat(AT_FDCWD, path, O_WRONLY | O_CREAT | (part == n ? O_TRUNC : 0), 0600);
+    int ok = fd >= 0 && ftruncate(fd, n) == 0 &&
+             pwrite(fd, data + at, (size_t)part, at) == part;
+    return fd >= 0 && close(fd) == 0 && ok;
+}
+
+/* Once more: a call of the program may be the one that is to be interrupted. */
 static int write_file(const char *path, const struct stamp *s)
 {
     const int32_t n = bytes_of(s), at = s->shape == SHARED ? BLOCK * rank : 0;
@@ -152,11 +163,7 @@ static int write_file(const char *path, const struct stamp *s)
     fill(*s, data);
     if (getenv("TEST_SABOTAGE") != NULL && part > 0)
         data[at + part - 1] ^= 1; /* is what SCR sums up, too */
-    int fd =
-        openat(AT_FDCWD, path, O_WRONLY | O_CREAT | (part == n ? O_TRUNC : 0), 0600);
-    int ok = fd >= 0 && ftruncate(fd, n) == 0 &&
-             pwrite(fd, data + at, (size_t)part, at) == part;
-    return fd >= 0 && close(fd) == 0 && ok;
+    return write_part(path, n, at, part) || write_part(path, n, at, part);
 }
 
 /* Bytes in data, or -1. */
@@ -483,7 +490,7 @@ int promises(int argc, char **argv)
     now.ranks = size;
     style = argv[5];
     do_script(argv[1]);
-    mishap_spare();
+    strike_spare();
     MPI_Finalize();
     return 0;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mishaps of a run: the system calls by which this process changes files, SCR's and
- * its own, are counted, and one of them kills the job; those below a directory fail as
- * if it were full or read-only. Linked into a program, mishap.c takes the place of the
- * C library's functions, also for libscr.so. */
+/* Mishaps of a run: a system call on a file, SCR's or the program's own, kills the job
+ * or fails (strike.h). */
 #ifndef SCR_TEST_MISHAP_H
 #define SCR_TEST_MISHAP_H
 
@@ -16,13 +14,10 @@ void mishap_job(const char *journal);
  *     die=RANK:N      the N-th change of RANK from here on, 1: the next, is not made:
  *                     the job dies instead
  *     alone=RANK:N    only RANK dies then, and the launcher has to notice
+ *     strike=RANK:WHAT    the job dies, or a call of RANK fails (strike_arm)
  *     full=DIR        changes below DIR that take room fail from here on
  *     readonly=DIR    … all changes
  *     heal            they succeed again */
 int mishap_step(const char *what, const char *arg);
-/* Changes below dir fail from here on, with ENOSPC those that take room. */
-void mishap_refuse(const char *dir, int error);
-/* Whoever is to die does not. */
-void mishap_spare(void);
 
 #endif

@@ -28,6 +28,7 @@
 
 #include "mishap.h"
 #include "scr.h"
+#include "strike.h"
 #include "written.h"
 
 enum { FILES = 2, HEADER = FILES, MOST_BYTES = 100000, NAME = 64, PATH = 128 };
@@ -250,7 +251,7 @@ static void stuck_output(void)
     char set[NAME], dir[PATH_MAX];
     dataset_name(set, now.step + 1, SCR_FLAG_OUTPUT);
     snprintf(dir, sizeof dir, "%s/%s", getenv("SCR_PREFIX"), set);
-    mishap_refuse(dir, ENOSPC);
+    strike_refuse(dir, ENOSPC);
     output(SCR_FLAG_OUTPUT, 1);
 }
 
@@ -340,7 +341,7 @@ int main(int argc, char **argv)
     for (int i = 5; i < argc; i++)
         if (!do_event(argv[i]))
             MPI_Abort(MPI_COMM_WORLD, 2);
-    mishap_spare();
+    strike_spare();
     MPI_Finalize();
     return 0;
 }
