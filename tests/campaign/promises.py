@@ -6,13 +6,15 @@ A history is some runs and what happens between them: a line each, drawn from on
 
     world NODE,…                                 the node of each rank, of the widest run
     case STYLE NAME=VALUE… level=SCHEME:…        a prefix directory, of promises.c's style; Level of spec.py
-    run CASE JOB RANKS NAME=VALUE… : STEP; …     STEP: of promises.c
+    run CASE JOB RANKS NAME=VALUE… : STEP; …     STEP: of promises.c; trace: its calls are counted; lost=SEED: see strike
     lose NODE [SPARE]                            with what it stores; a spare takes its place, or it is empty
     turn N                                       ranks move N nodes on
     away NODE SPARE, back SPARE NODE             a node that cannot be reached, with what it stores, and is back
     damage NODE                                  one byte of the newest file in its cache
     rot CASE N                                   one byte of a file on the prefix, of N datasets before
     cut MS CASE JOB WORD…                        a command that is killed after so many milliseconds
+    strike WHAT[,SEED] CASE JOB WORD…            … one of whose system calls kills it or fails (strike.h); SEED: then all
+                                                 nodes lose power, and what was not synced is lost (lost.py)
     scr CASE JOB WORD…                           a command; @N: the name of N datasets before, #N: its number
 
 usage: promises.py [--seed N] [--count N] [--shrink] [--sabotage WHAT] [FILE.hist …]
@@ -34,11 +36,13 @@ import tempfile
 import time
 
 import disk
+import lost
 import spec
 from spec import SHARED_STORE, Case, Level, Run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 60 # seconds of a run
+DEADLY, UNNOTICED = ("before", "after"), ("EINTR", "short", "trace", "lie+") # of what strikes a call
 WHERE = os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
 LOOKS = ("index --list", "inspect", "why", "status", "have_restart", "verify", "index --long", "halt --list")
 
@@ -237,6 +241,9 @@ class Draw:
 
 # --- running one ---
 
+HUNG = "a run or a command did not end"
+
+
 class Hung(Exception):
     pass
 
@@ -302,6 +309,9 @@ class History:
         self.dir = tempfile.mkdtemp(prefix="scr-promises.", dir=WHERE)
         self.cases, self.told, self.runs = [], [], 0
         self.counts = collections.Counter()
+        self.calls = collections.Counter() # (rank or process, kind) of those that were traced
+        self.struck = self.lost = self.torn = 0
+        self.status = None # of the command that was struck last
 
     def path(self, *names):
         return os.path.join(self.dir, *names)
@@ -321,7 +331,7 @@ class History:
                     return wrong
             return []
         except Hung:
-            return ["a run did not end"]
+            return [HUNG]
         finally:
             if self.args.stay:
                 print(f"stays: {self.dir}")
@@ -376,7 +386,11 @@ class History:
         env = dict(self.environment(case, job, spread), SCR_VNODES=",".join(spread), **extra)
         script, ledger = self.path(f"script{self.runs}"), self.path(f"ledger{self.runs}")
         with open(script, "w", encoding="utf-8") as f:
-            f.writelines(self.place(step, case) + "\n" for step in steps)
+            f.writelines(self.place(step, case) + "\n" for step in steps if not step.startswith(("lost", "trace")))
+        seed = next((step[5:] for step in steps if step.startswith("lost=")), "")
+        before = lost.Disk(case.prefix) if seed else None
+        if any(step.startswith(("strike", "lost", "trace")) for step in steps):
+            env.update(self.tracing())
         self.sabotage("before", case)
         statuses = self.launcher.run(len(spread), case.prefix, self.path("log"), env,
                                      [script, ledger, str(case.seed), str(self.runs * 1000), case.style])
@@ -387,9 +401,34 @@ class History:
         self.told += [f"    {' '.join([word, *args])}" for word, args in entries]
         self.told.append(f"    status {' '.join(map(str, statuses))}{' died' * died}")
         self.sabotage("after", case)
+        self.read_trace(before, seed)
         case.run(Run(self.runs, job, spread, dict(case.settings, **extra), entries, closes, paths,
                      faults_of(steps), case.levels, died))
+        self.lost_power(before)
         self.doubt_others(case, job, steps)
+
+    def tracing(self):
+        return {"TEST_TRACE": self.path("trace"), "TEST_BELOW": self.dir}
+
+    def read_trace(self, before, seed):
+        """before: the prefix directory, which is to lose what was not synced since."""
+        trace = self.path("trace")
+        if not os.path.exists(trace):
+            return
+        with open(trace, encoding="utf-8", errors="surrogateescape") as f:
+            words = [line.rstrip("\n").split("\t", 2) for line in f]
+        self.struck = sum(word[1] == "struck" for word in words)
+        self.calls = collections.Counter((word[0], word[1]) for word in words if word[1] != "struck")
+        if before:
+            before.replay(trace)
+            before.lose(random.Random(seed))
+            self.lost, self.torn = before.lost, before.torn
+        os.unlink(trace)
+
+    def lost_power(self, before):
+        """With the caches of all nodes; before, None: it was not lost."""
+        for node in set(self.nodes) if before else ():
+            self.do_lose(node)
 
     @staticmethod
     def may_fail(statuses, steps):
@@ -450,6 +489,25 @@ class History:
             kill_marked(os.path.basename(self.dir))
         self.ended(case, words, job)
 
+    def do_strike(self, what, number, job, *words):
+        case = self.cases[int(number) % len(self.cases)]
+        what, _, seed = what.partition(",")
+        how = what.split(":")[-1]
+        words = [self.spell(word, case, job) for word in words]
+        before = lost.Disk(case.prefix) if seed else None
+        env = dict(self.environment(case, job, self.nodes), LD_PRELOAD=self.args.strike, **self.tracing())
+        if what != "trace":
+            env["TEST_STRIKE"] = what
+        status = self.command(words, env, case)
+        kill_marked(os.path.basename(self.dir))
+        if status < 0 and how not in DEADLY:
+            case.say(f"scr {' '.join(words)} was ended by signal {-status}")
+        self.status = status
+        self.told.append(f"    scr {' '.join(words)}: {status}")
+        self.read_trace(before, seed)
+        self.ended(case, words, job, status if how in UNNOTICED else None)
+        self.lost_power(before)
+
     def do_turn(self, n):
         names = list(dict.fromkeys(self.nodes))
         n = int(n) % len(names)
@@ -483,17 +541,24 @@ class History:
         case = self.cases[int(number) % len(self.cases)]
         before = disk.tree(case.prefix)
         words = [self.spell(word, case, job) for word in words]
+        status = self.command(words, self.environment(case, job, self.nodes), case)
+        self.told.append(f"    scr {' '.join(words)}: {status}")
+        self.counts[" ".join(word for word in words[:2] if word.isalpha() or word.startswith("--"))] += 1
+        self.ended(case, words, job, status)
+        if " ".join(words) in LOOKS and disk.tree(case.prefix) != before:
+            case.say(f"scr {' '.join(words)} changed the prefix directory")
+
+    def command(self, words, env, case):
+        """The status of a command, below 0: of the signal that ended it."""
         with open(self.path("log"), "a", encoding="utf-8") as log:
             log.write(f"$ scr {' '.join(words)}\n")
             log.flush()
-            process = subprocess.run([self.args.scr, *words], env=self.environment(case, job, self.nodes),
-                                     cwd=case.prefix, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                     timeout=PATIENCE, check=False)
-        self.told.append(f"    scr {' '.join(words)}: {process.returncode}")
-        self.counts[" ".join(word for word in words[:2] if word.isalpha() or word.startswith("--"))] += 1
-        self.ended(case, words, job, process.returncode)
-        if " ".join(words) in LOOKS and disk.tree(case.prefix) != before:
-            case.say(f"scr {' '.join(words)} changed the prefix directory")
+            try:
+                return subprocess.run([self.args.scr, *words], env=env, cwd=case.prefix, stdin=subprocess.DEVNULL,
+                                      stdout=log, stderr=log, timeout=PATIENCE, check=False).returncode
+            except subprocess.TimeoutExpired as late:
+                kill_marked(os.path.basename(self.dir))
+                raise Hung from late
 
     def ended(self, case, words, job, status=None):
         """Of a command; without a status it was cut, and whether it did its work is not known."""
@@ -574,7 +639,9 @@ def faults_of(steps):
     faults, is_on, is_up = set(), "", False
     for step in steps:
         what, _, where = step.partition("=")
-        if what in ("full", "readonly"):
+        if what == "strike" and where.split(":")[-1] not in (*DEADLY, *UNNOTICED):
+            faults |= {"cache", "prefix"} | ({"start"} if not is_up else set())
+        elif what in ("full", "readonly"):
             is_on = "prefix" if where == "prefix" else "cache"
         elif what == "heal":
             is_on = ""
@@ -704,6 +771,14 @@ def work(args, jobs):
     return done, runs, counts, failures
 
 
+def find_programs(args):
+    build = os.path.abspath(args.build) # commands run in the prefix directory
+    args.scr = os.path.join(build, "scr")
+    args.forked = os.path.join(build, "tests", "campaign", "promises_forked")
+    args.launched = os.path.join(build, "tests", "campaign", "promises_launched")
+    args.strike = os.path.join(build, "tests", "crash", "libscr_strike.so")
+
+
 def options():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int)
@@ -721,10 +796,7 @@ def options():
     parser.add_argument("--mpi", default="")
     parser.add_argument("files", nargs="*")
     args = parser.parse_args()
-    build = os.path.abspath(args.build) # commands run in the prefix directory
-    args.scr = os.path.join(build, "scr")
-    args.forked = os.path.join(build, "tests", "campaign", "promises_forked")
-    args.launched = os.path.join(build, "tests", "campaign", "promises_launched")
+    find_programs(args)
     args.until = time.time() + args.seconds if args.seconds else 0
     return args
 
