@@ -137,8 +137,16 @@ def losses(level, spread):
     return min(survives(level, members) for members in sets(level, spread)) if level.store != SHARED_STORE else 0
 
 
+def is_set_whole(level, members, lost):
+    """lost: whether each member is. Copies are with the next members, so more may be lost if they lie apart."""
+    most = survives(level, members)
+    if level.scheme == "PARTNER":
+        return not any(all(lost[(i + j) % len(lost)] for j in range(most + 1)) for i in range(len(lost)))
+    return sum(lost) <= most
+
+
 def is_whole(version, spread, gone):
-    return all(level.store == SHARED_STORE or sum(spread[r] in gone for r in members) <= survives(level, members)
+    return all(level.store == SHARED_STORE or is_set_whole(level, members, [spread[r] in gone for r in members])
                for level in version.levels for members in sets(level, spread))
 
 
