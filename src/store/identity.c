@@ -129,9 +129,14 @@ int scr_identity_make(const struct scr_env *env, const struct scr_prefix *p,
     struct making m = { .env = env, .out = out };
     *out = (struct scr_identity){ 0 };
     int rc = inode_of(env, p, &m.inode, err);
-    if (rc != SCR_OK || look(env, p, m.inode, out, NULL) == SCR_OK)
+    if (rc != SCR_OK)
         return rc;
-    return scr_prefix_state_update(env, p, IDENTITY_FILE, make, &m, err);
+    int had = look(env, p, m.inode, out, NULL);
+    if (had == SCR_OK)
+        return SCR_OK;
+    rc = scr_prefix_state_update(env, p, IDENTITY_FILE, make, &m, err);
+    out->is_new = out->is_new && had == SCR_E_NOENT;
+    return rc;
 }
 
 int scr_identity_open(const struct scr_env *env, const char *path, const char *name,

@@ -23,7 +23,7 @@ struct scr_identity {
     char name[SCR_IDENTITY_NAME];
     /* the same of the directory it was copied from; "": it is no copy */
     char original[SCR_IDENTITY_NAME];
-    int is_new; /* it was made by this very call */
+    int is_new; /* it was made by this very call: there was none, also no damaged one */
 };
 
 /* Only looks. A damaged file counts as none, with a warning. */

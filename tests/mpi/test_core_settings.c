@@ -180,14 +180,15 @@ MPI_CASE(ckpt_lines_without_effect_are_reported)
     CHECK_INT(lines_without_effect(t, "SCR_COPY_TYPE=FILE"), 0);
 }
 
-/* Without an identity a prefix directory is one that SCR 3.x has used. */
+/* Without an identity a prefix directory is one that SCR 3.x has used, with a damaged
+ * one it is ours. */
 MPI_CASE(a_prefix_of_another_version_gets_a_warning)
 {
     const struct {
         const char *setting;
-        int told;
-    } rows[] = { { NULL, 1 }, { "SCR_CACHE_BYPASS=0", 0 } };
-    for (int i = 0; i < 2; i++) {
+        int damaged, told;
+    } rows[] = { { NULL, 0, 1 }, { "SCR_CACHE_BYPASS=0", 0, 0 }, { NULL, 1, 0 } };
+    for (int i = 0; i < 3; i++) {
         struct job job;
         char path[800];
         job_new(t, &job, 4);
@@ -196,7 +197,9 @@ MPI_CASE(a_prefix_of_another_version_gets_a_warning)
         job_kill(&job, ctx);
         snprintf(path, sizeof path, "%s/.scr/identity.scr", job.prefix);
         mpi_test_barrier(job.comm);
-        CHECK(job.rank > 0 || unlink(path) == 0);
+        if (job.rank == 0 && rows[i].damaged)
+            job_flip(path, 50);
+        CHECK(job.rank > 0 || rows[i].damaged || unlink(path) == 0);
         mpi_test_barrier(job.comm);
         job.out = tmpfile();
         ctx = job_start(&job, nodes, rows[i].setting, NULL);
