@@ -367,6 +367,8 @@ class Case:
     def on_missing(self, name, *what):
         if not self.now.faults and not any(v.doubtful for v in self.named(name)):
             self.say(f"files are missing in what is offered: {name} {' '.join(what)}")
+        for v in self.named(name) if self.now.faults else ():
+            v.doubtful = True # the program has refused it: a call failed when it asked for a file
 
     def bound(self, below=None):
         """The newest that is certain, which no start passes over."""
