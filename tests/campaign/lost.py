@@ -76,15 +76,18 @@ class Disk:
     # --- what was done ---
 
     def at(self, path):
-        """(directory, name) of a path; None: it is elsewhere, or removed."""
+        """(directory, name) of a path; None: it is elsewhere. Of two processes that make a directory, the one that
+        failed may tell first what it did there."""
         path = os.path.normpath(path)
         if not path.startswith(self.top + "/"):
             return None
         *above, name = path[len(self.top) + 1:].split("/")
         found = self.root
         for one in above:
-            found = found.now.get(one) if isinstance(found, Dir) else None
-        return (found, name) if isinstance(found, Dir) else None
+            if one not in found.now:
+                self.change(((found, one), Dir()))
+            found = found.now[one]
+        return found, name
 
     def node(self, path):
         if path == self.top:
@@ -146,7 +149,8 @@ class Disk:
         self.change((self.at(path), None))
 
     def do_mkdir(self, path, _):
-        self.change((self.at(path), Dir()))
+        if not self.node(path):
+            self.change((self.at(path), Dir()))
 
     # --- what is left ---
 
