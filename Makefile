@@ -8,6 +8,7 @@
 #   make cluster  a shell on five emulated nodes under Slurm (as root)
 #   make campaign thousands of random histories over all features against a specification (tests/campaign)
 #   make points   every system call of runs and commands kills or fails, and power is lost (tests/campaign)
+#   make flips losses  flipped bits in every kind of file; every subset of nodes lost in every phase (tests/campaign)
 #   make html     the guide and all manual pages as web pages, in build/openmpi/html
 #   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine, and what grows with
 #                 the number of ranks
@@ -26,7 +27,7 @@
 # BENCH="--cases XOR --rounds 5" (bench/run.py --help); FLUSH_BENCH="--mib 64" (bench/flush.py --help);
 # SCALE_BENCH="--most 1000000" (bench/scale.c), which takes 4 GiB of memory;
 # FILES_BENCH="--files 20000" (bench/files.py --help);
-# CAMPAIGN="--count 20000 --first 1" (tests/campaign/promises.py --help);
+# CAMPAIGN="--count 20000 --first 1" (--help of promises.py, flips.py, losses.py in tests/campaign);
 # POINTS="--most 2500 crash" (tests/campaign/points.py --help);
 # SKIP_DEPS=1 leaves the installed packages alone.
 MPI ?= openmpi
@@ -40,7 +41,7 @@ BENCH ?=
 FLUSH_BENCH ?=
 SCALE_BENCH ?=
 FILES_BENCH ?= --files 1000 --rounds 3
-CAMPAIGN ?= --count 5000
+CAMPAIGN ?=
 BUILD ?= build/$(MPI)
 CMAKE_ARGS ?=
 
@@ -59,7 +60,8 @@ else
 deps = scripts/install-deps.sh
 endif
 
-.PHONY: build drill html bench campaign points check quick lint asan asan-mpi asan-configure fuzz install clean cluster dist
+.PHONY: build drill html bench campaign points flips losses check quick lint asan asan-mpi asan-configure fuzz install
+.PHONY: clean cluster dist
 .PHONY: package rpm package-check deps-build deps-check deps-cluster deps-docs deps-fuzz deps-package
 build: deps-build
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
@@ -86,16 +88,18 @@ bench: build
 	bench/model.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt --count $(BUILD)/bench/libscr_count.so
 
 # Ranks are forked, which needs the handles of MPICH.
-campaign points:
+campaign points flips losses:
 	+$(MAKE) MPI=mpich $@-mpich
-.PHONY: campaign-mpich points-mpich forked
+.PHONY: campaign-mpich points-mpich flips-mpich losses-mpich forked
 forked: deps-check
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON $(CMAKE_ARGS)
 	cmake --build $(BUILD) -j$(JOBS) --target scr_tool promises_forked scr_strike
 campaign-mpich: forked
-	tests/campaign/promises.py --build $(BUILD) --shrink --keep $(BUILD) $(CAMPAIGN)
+	tests/campaign/promises.py --build $(BUILD) --shrink --keep $(BUILD) --count 5000 $(CAMPAIGN)
 points-mpich: forked
 	tests/campaign/points.py --build $(BUILD) --check --keep $(BUILD) $(POINTS)
+flips-mpich losses-mpich: forked
+	tests/campaign/$(@:-mpich=).py --build $(BUILD) --jobs $(TEST_JOBS) $(CAMPAIGN)
 
 # ctest leaves out what matches all of several -LE, and only what matches the last of several -E.
 NOT_CLUSTER = $(if $(filter -LE --label-exclude,$(CTEST)),-E '^cluster\.',-LE cluster)

@@ -213,9 +213,7 @@ def options():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--mpi", default="")
     parser.add_argument("--keep", default=tempfile.gettempdir())
-    args = parser.parse_args()
-    promises.find_programs(args)
-    args.until = time.time() + args.seconds if args.seconds else 0
+    args = promises.find_programs(parser.parse_args())
     args.undisturbed = {} # statuses of commands
     args.sabotage, args.stay, args.shrink = "", False, False
     return args

@@ -303,6 +303,7 @@ def kill_marked(mark):
 
 class History:
     """Runs the lines of one, and collects what is wrong."""
+    case_type = Case
 
     def __init__(self, args, launcher, lines, seed=0):
         self.args, self.launcher, self.lines, self.seed = args, launcher, lines, seed
@@ -333,17 +334,20 @@ class History:
         except Hung:
             return [HUNG]
         finally:
-            if self.args.stay:
-                print(f"stays: {self.dir}")
-            else:
-                shutil.rmtree(self.dir, ignore_errors=True)
+            self.end()
+
+    def end(self):
+        if self.args.stay:
+            print(f"stays: {self.dir}")
+        else:
+            shutil.rmtree(self.dir, ignore_errors=True)
 
     def do_world(self, nodes):
         self.nodes = nodes.split(",")
 
     def do_case(self, style, *words):
         number = len(self.cases)
-        case = Case(number, self.seed * 4 + number, self.path(f"prefix{number}"), style)
+        case = self.case_type(number, self.seed * 4 + number, self.path(f"prefix{number}"), style)
         case.settings = dict(word.split("=", 1) for word in words if not word.startswith("level="))
         case.levels = [read_level(word[6:]) for word in words if word.startswith("level=")]
         os.mkdir(case.prefix)
@@ -777,6 +781,8 @@ def find_programs(args):
     args.forked = os.path.join(build, "tests", "campaign", "promises_forked")
     args.launched = os.path.join(build, "tests", "campaign", "promises_launched")
     args.strike = os.path.join(build, "tests", "crash", "libscr_strike.so")
+    args.until = time.time() + args.seconds if args.seconds else 0
+    return args
 
 
 def options():
@@ -795,10 +801,7 @@ def options():
     parser.add_argument("--build", required=True)
     parser.add_argument("--mpi", default="")
     parser.add_argument("files", nargs="*")
-    args = parser.parse_args()
-    find_programs(args)
-    args.until = time.time() + args.seconds if args.seconds else 0
-    return args
+    return find_programs(parser.parse_args())
 
 
 def main():
