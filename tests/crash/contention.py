@@ -26,14 +26,14 @@ KEPT = 3              # every third of the datasets added is dropped
 
 
 class Editor(threading.Thread):
-    """Calls edit(n) for n = 0, 1 …, at least so many, until the job has ended; what went wrong is in wrong. scr(words):
-    runs a command, gives a CompletedProcess."""
-    def __init__(self, job, scr, least):
+    """Calls edit(n) for n = 0, 1 … below rounds; what went wrong is in wrong. scr(words): runs a command, gives a
+    CompletedProcess."""
+    def __init__(self, job, scr, rounds):
         super().__init__()
-        self.job, self.scr, self.least, self.edits, self.wrong = job, scr, least, 0, []
+        self.job, self.scr, self.rounds, self.edits, self.wrong = job, scr, rounds, 0, []
 
     def run(self):
-        while not self.wrong and (self.edits < self.least or self.job.job.poll() is None):
+        while not self.wrong and self.edits < self.rounds:
             self.edit(self.edits)
             self.edits += 1
 
@@ -45,8 +45,8 @@ class Editor(threading.Thread):
 
 
 class HaltEditor(Editor):
-    def __init__(self, job, scr, least, condition):
-        super().__init__(job, scr, least)
+    def __init__(self, job, scr, rounds, condition):
+        super().__init__(job, scr, rounds)
         self.option, self.member = condition
 
     def edit(self, n):
@@ -62,8 +62,8 @@ class HaltEditor(Editor):
 
 
 class IndexEditor(Editor):
-    def __init__(self, job, scr, least, number):
-        super().__init__(job, scr, least)
+    def __init__(self, job, scr, rounds, number):
+        super().__init__(job, scr, rounds)
         self.number, self.added, self.dropped = number, set(), set()
 
     def edit(self, n):
@@ -96,10 +96,10 @@ def judge(job, halts, indexers, count):
     return wrong
 
 
-def contend(job, commands, count, least):
+def contend(job, commands, count, rounds):
     """What went wrong. job: of start(count), done(), job, a Popen, and prefix; commands: the scr of each editor."""
-    conditions = [HaltEditor(job, next(commands), least, condition) for condition in CONDITIONS]
-    indexers = [IndexEditor(job, next(commands), least, number) for number in range(2)]
+    conditions = [HaltEditor(job, next(commands), rounds, condition) for condition in CONDITIONS]
+    indexers = [IndexEditor(job, next(commands), rounds, number) for number in range(2)]
     conditions[0].call("halt", f"--checkpoints={LEFT}")
     job.start(count)
     for editor in conditions + indexers:
@@ -123,7 +123,7 @@ def main(mpirun, program, scr, count):
         def run(*words):
             return subprocess.run([scr, *words], env=job.env, stdin=subprocess.DEVNULL, text=True, check=False,
                                   capture_output=True)
-        wrong = contend(job, itertools.repeat(run), int(count), 20)
+        wrong = contend(job, itertools.repeat(run), int(count), int(count))
         print("\n".join([f"WRONG: {text}" for text in wrong] + [job.said] * bool(wrong)))
     return wrong != []
 

@@ -3,7 +3,7 @@
 """The heat solver, again and again, under a supervisor that kills it at random moments and starts it again until it
 is done: ranks, whole jobs, nodes with their storage, processes that flush, and commands beside and between the runs.
 
-    heat_soak.py [--restarts 500] [--seed 1] [--life N] MPIRUN HEAT2D WITNESS SCR
+    heat_soak.py [--restarts 500] [--seconds N] [--seed 1] [--life N] MPIRUN HEAT2D WITNESS SCR
 
 A life is a prefix directory with its settings and all runs in it. At its end the field has the bytes of that of an
 undisturbed run, every complete dataset its checksums, and history.py finds that all answers kept what was promised.
@@ -116,13 +116,25 @@ class Life(Victim):
             self.strike(rng.choice(STRIKES))
 
     def end_run(self):
-        """Its status; nothing of the run is left but processes that flush."""
-        status = self.job.wait(PATIENCE)
+        """Its status; nothing of the run is left but processes that flush. A launcher may fail to notice that a rank
+        was killed before all had started."""
+        try:
+            status = self.job.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            status = "hung"
+            self.counts["hung"] += 1
+            print(f"hung: {[(rank_of(pid), self.said_last(rank_of(pid))) for pid in self.ranks()]}", flush=True)
+            send(signal.SIGKILL, self.processes())
+            self.job.wait()
         while pids := self.processes(os.path.basename(self.program)):
             send(signal.SIGKILL, pids)
             time.sleep(0.01)
         self.end_command()
         return status
+
+    def said_last(self, rank):
+        """The last line of a rank in this run."""
+        return next((line[1:] for line in reversed(self.lines()[self.before:]) if line[1] == str(rank)), None)
 
     # --- what is done to them ---
 
@@ -246,6 +258,7 @@ def try_life(args, number, restarts, expected):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--restarts", type=int, default=500)
+    parser.add_argument("--seconds", type=float, default=7200, help="no life begins after them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--life", type=int)
     for name in ("mpirun", "heat2d", "witness", "scr"):
@@ -254,9 +267,12 @@ def main():
     if "TMPDIR" not in os.environ and os.access("/dev/shm", os.W_OK):
         tempfile.tempdir = "/dev/shm"  # much is synced, and what is shown does not depend on the disk
     expected, total, lives, failed = expected_field(args.heat2d), collections.Counter(), 0, 0
-    while total["restarts"] < args.restarts and failed < ENOUGH and not (args.life and lives):
+    end = time.monotonic() + args.seconds
+    while (total["restarts"] < args.restarts and failed < ENOUGH and not (args.life and lives) and
+           time.monotonic() < end):
         lives += 1
         counts, wrong = try_life(args, args.life or lives, args.restarts - total["restarts"], expected)
+        print(f"    {counts['restarts']} restarts, {counts['acknowledged']} checkpoints", flush=True)
         total.update(counts)
         failed += wrong != []
     print(", ".join(f"{name} {n}" for name, n in sorted(total.items())))
