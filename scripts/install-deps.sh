@@ -4,8 +4,8 @@
 #
 #   scripts/install-deps.sh [--print] GROUP...
 #
-#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | package | ci | docs | browser |
-#            fuzz
+#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | nfs | package | ci | docs |
+#            browser | fuzz
 #   --print  only prints the packages that are missing, one a line
 #
 # Uses apt-get as root or through sudo if that asks for no password; otherwise says what to
@@ -21,6 +21,7 @@ declare -A packages=(
     [check-openmpi]="libhdf5-openmpi-dev lammps python3-mpi4py python3-numpy"
     [check-mpich]="libhdf5-mpich-dev"
     [cluster]="slurmctld slurmd munge libpmix-dev pdsh openssh-client iproute2 procps util-linux"
+    [nfs]="user-mode-linux nfs-kernel-server"
     [package]="dpkg-dev debhelper dh-python lintian rpm pandoc mmdebstrap gfortran libopenmpi-dev libmpich-dev"
     [ci]="clang"
     [fuzz]="clang libclang-rt-14-dev"
@@ -29,7 +30,7 @@ declare -A packages=(
 )
 
 # Services that some of these bring along. Tests start their own; the machine shall not.
-services="slurmctld slurmd munge"
+services="slurmctld slurmd munge nfs-kernel-server"
 
 usage() {
     sed -n '3,12s/^# \{0,1\}//p' "$0"

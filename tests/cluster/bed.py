@@ -239,10 +239,14 @@ class Bed:
         if notify:
             self.run("head", "scontrol", "update", f"nodename={','.join(names)}", "state=down", "reason=crash")
 
+    def plug(self, name, state):
+        """state: up, down."""
+        self.call("nsenter", "--net", "--target", str(self.nodes["head"].pid), "ip", "link", "set",
+                  f"to-{name}", state)
+
     def power_off(self, name):
         """The same, but peers hear nothing any more."""
-        self.call("nsenter", "--net", "--target", str(self.nodes["head"].pid), "ip", "link", "set",
-                  f"to-{name}", "down")
+        self.plug(name, "down")
         self.crash(name)
 
     def wait_idle(self, names):

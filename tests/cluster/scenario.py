@@ -18,6 +18,7 @@ import glob
 import os
 import sys
 
+import nfs
 from bed import Bed, wait_for, why_not
 
 BUILD, BIN, MPI, HEAT2D, FINALIZE = (
@@ -32,6 +33,8 @@ def bed(make=Bed, **how):
     if reason:
         print(f"skipped: {reason}")
         sys.exit(SKIPPED)
+    if "SCR_TEST_NFS" in os.environ:
+        make = nfs.NfsBed
     with make(shared=[BUILD], path=[BIN], mpi=MPI, **how) as it:
         try:
             yield it

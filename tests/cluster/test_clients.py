@@ -13,12 +13,12 @@ from bed import wait_for
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../crash"))
 import contention  # noqa: E402
 
-CHECKPOINTS, LEAST = 20, 6
+CHECKPOINTS, ROUNDS = 10, 6
 LOCK = "import fcntl, sys, time; f = open('lock', 'a'); fcntl.lockf(f, fcntl.LOCK_EX{}); print('held', flush=True){}"
 HOLD, TRY, TAKE = (LOCK.format("", "; time.sleep(999)"), LOCK.format(" | fcntl.LOCK_NB", ""), LOCK.format("", ""))
 # Replaces the file again and again; a reader sees a number, and none that is older than one it has seen.
-WRITER = ("for n in $(seq 200); do echo $n >state.new && mv state.new state; done")
-READER = ("last=0; while [ $last -lt 200 ]; do n=$(cat state) || exit 3; [ \"$n\" -ge $last ] || exit 4; last=$n; done")
+WRITER = ("for n in $(seq 100); do echo $n >state.new && mv state.new state; done")
+READER = ("last=0; while [ $last -lt 100 ]; do n=$(cat state) || exit 3; [ \"$n\" -ge $last ] || exit 4; last=$n; done")
 
 
 class Job:
@@ -28,8 +28,8 @@ class Job:
         self.ledger = f"{self.prefix}/ledger"
 
     def start(self, count):
-        self.job = self.bed.start("head", "srun", "-N2", "-n4", "-w", "n3,n4", f"{scenario.BUILD}/tests/crash/ckpt_loop",
-                                  self.ledger, str(count), "2000", log="clients.out", cwd=self.prefix,
+        self.job = self.bed.start("head", "srun", "-N2", "-n2", "-w", "n3,n4",
+                                  f"{scenario.BUILD}/tests/crash/ckpt_loop", self.ledger, str(count), "2000", log="clients.out", cwd=self.prefix,
                                   SCR_PREFIX=self.prefix, SCR_FLUSH="1")
 
     def wait(self):
@@ -45,7 +45,7 @@ class Job:
 
 def contend(bed):
     job = Job(bed)
-    wrong = contention.contend(job, itertools.cycle([job.scr("n1"), job.scr("n2")]), CHECKPOINTS, LEAST)
+    wrong = contention.contend(job, itertools.cycle([job.scr("n1"), job.scr("n2")]), CHECKPOINTS, ROUNDS)
     assert not wrong, "\n".join(wrong)
 
 
@@ -71,8 +71,8 @@ def replaces(bed):
 
 def main():
     with scenario.bed(count=4) as bed:
-        contend(bed)
         replaces(bed)
+        contend(bed)
         locks(bed)
 
 
