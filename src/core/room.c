@@ -11,8 +11,8 @@
 #include "core/room.h"
 #include "core/space.h"
 
-/* Whether a run could continue from a newer checkpoint that is as safe as this one: in
- * cache, too, or on the prefix; there also if that is this one itself. */
+/* Whether a run could continue from a newer checkpoint, in cache, or on the prefix;
+ * there also if that is this one itself. */
 static int is_superseded_all(struct scr_ctx *ctx, int id)
 {
     int newer = 0;

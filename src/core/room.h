@@ -17,9 +17,9 @@ void scr_room_look(const struct scr_ctx *ctx, const struct scr_reddesc *red,
 int scr_room_is_measured(const struct scr_ctx *ctx, const struct scr_reddesc *red);
 /* Makes room for one more checkpoint of red in its store, the last thing before it is
  * written (invariant C10). Those leave first that a newer one covers, which survives as
- * many losses. One of a different number of ranks counts once a newer one is as safe
- * (invariant P5). Output that cannot be flushed stays, with a warning, and does not
- * count (invariant P7); SCR_E_FULL if there is no room for both. */
+ * many losses. One of a different number of ranks counts, and leaves first, once a
+ * newer one is whole (invariant P5). Output that cannot be flushed stays, with a
+ * warning, and does not count (invariant P7); SCR_E_FULL: no room for both. */
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         const struct scr_room *room, struct scr_err *err);
 /* The same for a checkpoint that was being fetched and found no room. */

@@ -362,7 +362,7 @@ static void end_command(pid_t pid)
     note("ran %d\n", status);
 }
 
-static void run_beside(char *text)
+static pid_t run_command(char *text)
 {
     char told[PATH_MAX] = "";
     size_t n = 0;
@@ -376,14 +376,7 @@ static void run_beside(char *text)
             told[n++] = *at;
         }
     note("run %s\n", told);
-    if (rank == 0)
-        beside = start_command(text);
-}
-
-static void wait_beside(void)
-{
-    end_command(beside);
-    beside = 0;
+    return rank == 0 ? start_command(text) : 0;
 }
 
 /* --- steps --- */
@@ -451,13 +444,13 @@ static int do_plain(const char *what, char *arg)
     else if (strcmp(what, "exit") == 0)
         ask(what, SCR_Should_exit);
     else if (strcmp(what, "wait") == 0)
-        wait_beside();
-    else if (strcmp(what, "bg") == 0 || strcmp(what, "run") == 0)
-        run_beside(arg);
+        end_command(beside);
+    else if (strcmp(what, "bg") == 0)
+        beside = run_command(arg);
+    else if (strcmp(what, "run") == 0)
+        end_command(run_command(arg));
     else
         return 0;
-    if (strcmp(what, "run") == 0)
-        wait_beside();
     return 1;
 }
 

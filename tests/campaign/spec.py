@@ -511,7 +511,7 @@ class Case:
             if at is None or v is new:
                 continue
             at.begun += 1
-            if count >= 0 and not self.stays(v, at, new, count):
+            if v.ranks != new.ranks or count >= 0 and not self.stays(v, at, new, count):
                 v.cached.pop(self.job)
 
     def stays(self, v, at, new, count):
