@@ -30,15 +30,14 @@ static int take_share(int id, const struct scr_table *kept, struct scr_table *sh
 /* Programs may write every checkpoint to the same paths: what a later dataset wrote
  * there, or is bringing there, is not deleted with an earlier one (spare). Of a flush
  * that was cut short what it had compressed is not in the list of files yet. */
-static int share_out_all(struct scr_ctx *ctx, int id, int spare,
+static int share_out_all(struct scr_ctx *ctx, int id, int spare, int rc,
                          struct scr_table *share, struct scr_err *err)
 {
     struct scr_claims c = { &ctx->env, &ctx->world, &ctx->prefix, &ctx->recall,
                             .id = id };
     struct scr_table kept;
-    int rc = SCR_OK;
     scr_kept_init(&kept);
-    if (ctx->world.rank == 0 && spare)
+    if (rc == SCR_OK && ctx->world.rank == 0 && spare)
         rc = scr_deletion_owners(&ctx->env, &ctx->prefix, id, &c.owner, &c.n, err);
     TRY_OUT(scr_claims_read_all(&c, rc, &kept, err));
     TRY_OUT(scr_agree_all(&ctx->world, take_share(id, &kept, share, err), err));
@@ -112,8 +111,11 @@ static int step_all(struct scr_ctx *ctx, local_step *step, int id, struct scr_er
 static int delete_begun_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err)
 {
     struct scr_table share = SCR_TABLE_OF(struct scr_item);
-    int rc;
-    TRY_OUT(share_out_all(ctx, id, spare, &share, err));
+    struct scr_lock lock = SCR_LOCK_INIT;
+    int rc = SCR_OK;
+    if (ctx->world.rank == 0)
+        rc = scr_deletion_hold(&ctx->env, &ctx->prefix, &lock, err);
+    TRY_OUT(share_out_all(ctx, id, spare, rc, &share, err));
     /* of old versions it is the list, too */
     TRY_OUT(step_all(ctx, scr_prefix_summary_remove, id, err));
     if (ctx->flusher.n > 0)
@@ -124,6 +126,7 @@ static int delete_begun_all(struct scr_ctx *ctx, int id, int spare, struct scr_e
         err));
     TRY_OUT(step_all(ctx, remove_records, id, err));
 out:
+    scr_lock_release(ctx->env.sys, &lock);
     scr_table_fini(&share);
     return rc;
 }

@@ -127,7 +127,10 @@ static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err 
 static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *err)
 {
     struct scr_sweep parts = { .env = w->env, .p = w->p };
+    struct scr_lock lock = SCR_LOCK_INIT;
     int rc = scr_deletion_begin_full(w->env, w->p, w->id, err);
+    if (rc == SCR_OK)
+        rc = scr_deletion_hold(w->env, w->p, &lock, err);
     if (rc == SCR_OK)
         rc = list_files(w, &out->spared, err);
     if (rc == SCR_OK)
@@ -136,6 +139,7 @@ static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *e
         rc = scr_sweep_paths(&parts, &w->paths, err);
     if (rc == SCR_OK)
         rc = scr_deletion_files(w->env, w->p, w->env->log, &w->paths, err);
+    scr_lock_release(w->env->sys, &lock);
     out->files = w->paths.n;
     if (rc == SCR_OK)
         rc = scr_deletion_records(w->env, w->p, w->id, err);

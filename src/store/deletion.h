@@ -7,6 +7,7 @@
 #ifndef SCR_STORE_DELETION_H
 #define SCR_STORE_DELETION_H
 
+#include "base/lock.h"
 #include "store/prefix.h"
 
 /* Gives up the plan (store/arrival.h), and notes in the index that the dataset is not
@@ -32,6 +33,16 @@ struct scr_owner {
  * to the prefix, by whichever job. By descending id, malloc'd. */
 int scr_deletion_owners(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_owner **owner, size_t *n, struct scr_err *err);
+/* Held from before the owners are listed until the files are deleted, by any number of
+ * deletions at once (invariant P3). A file system that is too full for the file of the
+ * lock gives none, and SCR_OK: a deletion makes room there. */
+int scr_deletion_hold(const struct scr_env *env, const struct scr_prefix *p,
+                      struct scr_lock *lock, struct scr_err *err);
+/* Waits until the deletions that hold it now are over; for a dataset that deletions
+ * find among the owners from now on, and before one of its files replaces another.
+ * SCR_E_LOCKED: one takes longer than minutes. */
+int scr_deletion_wait(const struct scr_env *env, const struct scr_prefix *p,
+                      struct scr_err *err);
 /* Removes the files at these paths (store/paths.h), and directories that get empty.
  * What a link leads out of the prefix stays and is warned of, once a directory
  * (invariant P20). The first error, after all were tried. */

@@ -3,6 +3,8 @@
  * stays complete and whole until all of the new one is written (invariant P8). */
 /* ranks: 4 */
 #include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include "helper_fault.h"
 #include "helper_prefix.h"
@@ -275,6 +277,76 @@ JOB_CASE(the_older_one_may_be_deleted_at_the_same_time, 4)
     job_kill(job, ctx);
 }
 
+/* A deletion that had looked at all datasets before the new one was recorded, and gets
+ * to the files when that is written: rank 0's. */
+struct late {
+    struct scr_env env;
+    struct scr_prefix p;
+    struct scr_lock lock;
+    struct scr_table paths;
+    pthread_t thread;
+};
+
+static void *delete_late(void *arg)
+{
+    struct late *l = arg;
+    const struct scr_log quiet = { 0 };
+    (void)usleep(300000);
+    (void)scr_deletion_files(&l->env, &l->p, &quiet, &l->paths, NULL);
+    scr_lock_release(l->env.sys, &l->lock);
+    return NULL;
+}
+
+static void begin_late(struct job *job, struct late *l)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    l->env = (struct scr_env){ .sys = &scr_sys_posix };
+    scr_table_init(&l->paths, sizeof(struct scr_item));
+    CHECK_RC(scr_prefix_open(&l->env, job->prefix, 0, &l->p, &err), SCR_OK, &err);
+    CHECK_RC(scr_deletion_begin(&l->env, &l->p, 1, &err), SCR_OK, &err);
+    CHECK_RC(scr_deletion_hold(&l->env, &l->p, &l->lock, &err), SCR_OK, &err);
+    CHECK_RC(scr_paths_add(&l->env, &l->p, 1, &l->paths, &err), SCR_OK, &err);
+    CHECK_INT(l->paths.n, 4);
+    CHECK_INT(pthread_create(&l->thread, NULL, delete_late, l), 0);
+}
+
+static void end_late(struct late *l)
+{
+    (void)pthread_join(l->thread, NULL);
+    scr_table_fini(&l->paths);
+    scr_prefix_fini(&l->p);
+}
+
+static void replace_during_deletion(struct job *job, const char *setting)
+{
+    struct mpi_test *t = job->t;
+    struct late late = { 0 };
+    job->out = fopen("/dev/null", "w");
+    struct scr_ctx *ctx = job_start(job, nodes, setting, NULL);
+    put(job, ctx, "first");
+    if (job->rank == 0)
+        begin_late(job, &late);
+    mpi_test_barrier(job->comm);
+    put(job, ctx, "second");
+    if (job->rank == 0)
+        end_late(&late);
+    CHECK(all_are(job, "second"));
+    CHECK_COMPLETE(job, 2, 1);
+    job_kill(job, ctx);
+    fclose(job->out);
+}
+
+JOB_CASE(a_deletion_that_has_begun_ends_before_files_are_replaced, 4)
+{
+    replace_during_deletion(job, bypass);
+}
+
+JOB_CASE(also_before_a_flush_replaces_them, 4)
+{
+    replace_during_deletion(job, "SCR_FLUSH=1");
+}
+
 JOB_CASE(a_shared_file_at_two_paths_is_refused, 4)
 {
     struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
@@ -404,6 +476,8 @@ int main(int argc, char **argv)
             RUN(a_file_next_to_another_is_no_file_of_a_dataset),
             RUN(all_ranks_are_given_one_path_of_a_shared_file),
             RUN(the_older_one_may_be_deleted_at_the_same_time),
+            RUN(a_deletion_that_has_begun_ends_before_files_are_replaced),
+            RUN(also_before_a_flush_replaces_them),
             RUN(a_shared_file_at_two_paths_is_refused),
             RUN(each_call_that_completes_it_fails_once),
             RUN(the_job_dies_at_each_call_that_completes_it)));

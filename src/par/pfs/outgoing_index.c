@@ -11,6 +11,7 @@
 #include "fmt/dataset.h"
 #include "par/pfs/lists.h"
 #include "store/arrival.h"
+#include "store/deletion.h"
 #include "store/demote.h"
 #include "store/paths.h"
 #include "store/replaced.h"
@@ -437,6 +438,9 @@ int scr_outgoing_look_again_all(struct scr_outgoing *f, int rc, struct scr_err *
     struct scr_index index = SCR_INDEX_INIT;
     struct others o = { 0 };
     int first = f->at.world->rank == 0;
+    /* A deletion that began before our list was written does not spare our files. */
+    if (rc == SCR_OK && first && f->any_replaces)
+        rc = scr_deletion_wait(f->at.env, f->at.prefix, err);
     if (rc == SCR_OK && first)
         rc = list_new(f, &index, &o, err);
     rc = read_listed_all(f, rc, &o, err);
