@@ -105,4 +105,5 @@ def main():
         first_node_dies(bed)
 
 
-main()
+if __name__ == "__main__":
+    main()
