@@ -47,7 +47,7 @@ for mpi in openmpi mpich; do
     echo "smoke: $mpi: compiled and ran a program in Fortran"
 done
 update-alternatives --set "scr.pc-$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || gcc -print-multiarch)" \
-    "$(pkg-config --variable=libdir scr_mpich)/pkgconfig/scr_mpich.pc" >log 2>&1 || fail "$(cat log)"
+    "$(realpath "$(pkg-config --variable=libdir scr_mpich)")/pkgconfig/scr_mpich.pc" >log 2>&1 || fail "$(cat log)"
 [ "$(pkg-config --variable=mpi scr)" = mpich ] || fail "update-alternatives does not make pkg-config scr that of MPICH"
 
 scr drill --nodes 3 --ranks 3 >log 2>&1 || fail "$(cat log)"
