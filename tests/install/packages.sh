@@ -74,6 +74,7 @@ deb_test() {
     echo "ok: lintian"
     dpkg-deb --ctrl-tarfile "$(echo "$work"/deb/libscr-mpich4_*.deb)" | tar -xO ./triggers | grep -q ldconfig ||
         fail "libscr-mpich4 does not run ldconfig"
+    ! find "$root/usr/share/doc/scr-doc/html" -name '*.gz' | grep . || fail "pages link to files by other names"
     lib=$(dirname "$(find "$root" -name libscr_mpich.so.4)")
     # What the project has found decides which of both it gets.
     echo "find_package(MPI REQUIRED COMPONENTS C)" >"$work/mpi.cmake"
