@@ -258,7 +258,7 @@ int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_e
 int scr_first_str_all(const struct scr_comm *c, char **s, struct scr_err *err)
 {
     int has = *s != NULL;
-    int root = (int)scr_min_all(c, (uint64_t)(has ? c->rank : c->size));
+    int root = (int)scr_min_all(c, has ? c->rank : c->size);
     return root < c->size ? scr_bcast_str_all(c, root, s, err) : SCR_OK;
 }
 
