@@ -20,11 +20,7 @@ static char *record_path(const struct scr_tool *t)
 static int take_lock(const struct scr_tool *t, struct scr_lock *lock,
                      struct scr_err *err)
 {
-    char *path = scr_prefix_file(&t->prefix, SCR_RUN_LOCK);
-    int rc =
-        path ? scr_lock_acquire(t->env.sys, path, 0, lock, err) : scr_no_memory(err);
-    free(path);
-    return rc;
+    return scr_prefix_lock(&t->env, &t->prefix, SCR_RUN_LOCK, 0, lock, err);
 }
 
 static int write_record(const struct job *job, const struct scr_hostlist *others,

@@ -175,11 +175,8 @@ out:
 static int take_lock(struct scr_scavenge *s, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    char *path = scr_prefix_file(&s->t->prefix, SCR_SCAVENGE_LOCK);
-    int rc =
-        path ? scr_lock_acquire(s->t->env.sys, path, LOCK_TIMEOUT_MS, &s->lock, &why)
-             : scr_no_memory(&why);
-    free(path);
+    int rc = scr_prefix_lock(&s->t->env, &s->t->prefix, SCR_SCAVENGE_LOCK,
+                             LOCK_TIMEOUT_MS, &s->lock, &why);
     if (rc == SCR_E_LOCKED)
         return scr_fail(err, rc, 0, "another scavenge of %s is running: %s",
                         s->t->prefix.path, why.text);

@@ -218,7 +218,7 @@ static int find_holder(struct look *l, int *held, struct scr_lock_holder *who,
     const char *const jobs[] = { l->s->log.job, l->open.job_id,
                                  newest ? newest->job : NULL,
                                  l->q->prm ? l->q->prm->job_id : NULL };
-    char *path = scr_prefix_file(l->q->prefix, "runs.lock");
+    char *path = scr_prefix_file(l->q->prefix, SCR_RUNS_LOCK);
     int rc = path ? SCR_OK : scr_no_memory(err);
     *held = 0;
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs && rc == SCR_OK; i++) {
@@ -235,11 +235,7 @@ static int find_holder(struct look *l, int *held, struct scr_lock_holder *who,
 
 static int has_run_loop(const struct look *l)
 {
-    struct scr_lock_holder who = { 0 };
-    char *path = scr_prefix_file(l->q->prefix, "run.scr.lock");
-    int rc = path ? scr_lock_look(l->env.sys, path, &who, NULL) : SCR_E_NOMEM;
-    free(path);
-    return rc == SCR_OK && who.held;
+    return scr_prefix_lock_is_held(&l->env, l->q->prefix, SCR_RUN_LOCK) > 0;
 }
 
 /* Without an event log. */

@@ -42,11 +42,7 @@ static char *record_path(const struct scr_prefix *p, int id, const char *what, i
 static int lock_plans(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_lock *lock, struct scr_err *err)
 {
-    char *path = scr_prefix_file(p, "outgoing.lock");
-    int rc = path ? scr_lock_acquire(env->sys, path, LOCK_TIMEOUT_MS, lock, err)
-                  : scr_no_memory(err);
-    free(path);
-    return rc;
+    return scr_prefix_lock(env, p, "outgoing.lock", LOCK_TIMEOUT_MS, lock, err);
 }
 
 /* --- the plan --- */

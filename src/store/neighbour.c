@@ -411,13 +411,9 @@ int scr_neighbour_is_scavenged(const struct scr_env *env,
 {
     const struct scr_env q = quiet(env);
     struct scr_prefix p;
-    struct scr_lock_holder who = { 0 };
     if (!scr_identity_open(&q, h->prefix, h->what.name, &p))
         return 0;
-    char *path = scr_prefix_file(&p, SCR_SCAVENGE_LOCK);
-    if (path != NULL)
-        (void)scr_lock_look(q.sys, path, &who, NULL);
-    free(path);
+    int held = scr_prefix_lock_is_held(&q, &p, SCR_SCAVENGE_LOCK);
     scr_prefix_fini(&p);
-    return who.held;
+    return held > 0;
 }

@@ -147,6 +147,27 @@ char *scr_prefix_file(const struct scr_prefix *p, const char *name)
     return scr_path_join(p->scr, name);
 }
 
+int scr_prefix_lock(const struct scr_env *env, const struct scr_prefix *p,
+                    const char *name, int timeout_ms, struct scr_lock *lock,
+                    struct scr_err *err)
+{
+    char *path = scr_prefix_file(p, name);
+    int rc = path ? scr_lock_acquire(env->sys, path, timeout_ms, lock, err)
+                  : scr_no_memory(err);
+    free(path);
+    return rc;
+}
+
+int scr_prefix_lock_is_held(const struct scr_env *env, const struct scr_prefix *p,
+                            const char *name)
+{
+    struct scr_lock_holder who = { 0 };
+    char *path = scr_prefix_file(p, name);
+    int rc = path ? scr_lock_look(env->sys, path, &who, NULL) : SCR_E_NOMEM;
+    free(path);
+    return rc == SCR_OK ? who.held : -1;
+}
+
 char *scr_prefix_dset_dir(const struct scr_prefix *p, int id)
 {
     return scr_dset_path(p->scr, id);

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/hashfile.h"
 #include "base/ids.h"
+#include "base/lock.h"
 #include "fmt/index.h"
 #include "fmt/state.h"
 #include <time.h>
@@ -56,6 +57,15 @@ char *scr_prefix_dset_dir(const struct scr_prefix *p,
                           int id); /* …/.scr/scr.dataset.<id> */
 char *scr_prefix_dset_file(const struct scr_prefix *p, int id,
                            const char *name); /* …/.scr/scr.dataset.<id>/<name> */
+
+/* scr_lock_acquire of <prefix>/.scr/<name>. */
+int scr_prefix_lock(const struct scr_env *env, const struct scr_prefix *p,
+                    const char *name, int timeout_ms, struct scr_lock *lock,
+                    struct scr_err *err);
+/* 1 if a process holds that lock, whatever its key, 0 if none does or it is shared,
+ * -1: not known. */
+int scr_prefix_lock_is_held(const struct scr_env *env, const struct scr_prefix *p,
+                            const char *name);
 
 /* Reads index.scr into index, which needs not be initialized, is not to be edited, and
  * is empty after an error; scr_index_fini frees it in any case. Where the file is still
