@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stock of caches and prefix at a start, and the ids in use. */
-#include <limits.h>
 #include <stdlib.h>
 
 #include "core/cachectl.h"
@@ -121,9 +120,7 @@ void scr_flee_ids_all(struct scr_ctx *ctx)
     struct scr_vote v = { .least = { 0 } };
     int rc = say_stock(ctx, v.least, SCR_OK, &why);
     (void)scr_vote_all(&ctx->world, rc, &v, &why); /* what is found counts */
-    ctx->last_id = (int)-v.least[STOCK_ID];
-    if (ctx->last_id < INT_MAX - SCR_IDS_APART)
-        ctx->last_id += SCR_IDS_APART;
+    ctx->last_id = scr_index_far_id((int)-v.least[STOCK_ID]);
     scr_log(&ctx->log, SCR_LOG_WARN,
             "dataset ids start at %d, to avoid those of the other job: give each job "
             "its own prefix directory",

@@ -2,6 +2,7 @@
 /* The index of datasets in a prefix directory, version 2; version 1 is converted. */
 #include "fmt/index.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -681,6 +682,12 @@ int scr_index_dataset(const struct scr_index *x, int id, scr_hash *dset)
     int rc = h ? scr_hash_merge(dset, scr_hash_get(h, "DSET")) : SCR_E_NOMEM;
     scr_hash_delete(h);
     return rc;
+}
+
+int scr_index_far_id(int id)
+{
+    enum { FAR = 1000 };
+    return id < INT_MAX - FAR ? id + FAR : id;
 }
 
 int scr_index_newest(const struct scr_index *x, int below)

@@ -27,8 +27,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* Numbers of datasets between those of two writers that do not ask each other. */
-enum { SCR_IDS_APART = 1000 };
+/* A number so far above id that a writer who counts on from id, and does not ask, does
+ * not get there soon; id where there is none. */
+int scr_index_far_id(int id);
 
 struct scr_index_entry {
     int id;

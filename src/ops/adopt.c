@@ -8,7 +8,6 @@
 
 #include "base/dir.h"
 #include "base/io.h"
-#include "base/lock.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "ops/build.h"
@@ -324,11 +323,7 @@ static int name_owner(const struct scr_index *index, const char *name)
 /* Whether a run has the prefix directory; so it is where locks cannot be looked at. */
 static int is_in_use(const struct job *j)
 {
-    struct scr_lock_holder who = { 0 };
-    char *path = scr_prefix_file(j->p, SCR_RUNS_LOCK);
-    int rc = path ? scr_lock_look(j->env->sys, path, &who, NULL) : SCR_E_NOMEM;
-    free(path);
-    return rc != SCR_OK || who.held;
+    return scr_prefix_lock_is_held(j->env, j->p, SCR_RUNS_LOCK) != 0;
 }
 
 /* The ids that jobs have in their caches are theirs. A job that runs counts on from
@@ -343,11 +338,11 @@ static int max_marked(const struct job *j, int known)
         in_cache = max > 0 && scr_flush_latest(flush) > 0;
     }
     scr_hash_delete(flush);
-    if (!in_cache && is_in_use(j))
-        max = known > max ? known : max;
-    else if (!in_cache)
+    if (!in_cache && !is_in_use(j))
         return max;
-    return max < INT_MAX - SCR_IDS_APART ? max + SCR_IDS_APART : max;
+    if (!in_cache && known > max)
+        max = known;
+    return scr_index_far_id(max);
 }
 
 /* Name and id are taken under the lock of the index: no other process has them then. */
