@@ -30,21 +30,21 @@ static void leave_as_it_is_all(struct scr_ctx *ctx, int id, int rc,
                                const struct scr_err *why)
 {
     char *name = scr_cache_name_all(ctx, id);
-    int kept = scr_err_may_pass(rc);
+    enum scr_cache_state state = rc == SCR_E_RANKS      ? SCR_CACHE_FOREIGN
+                                 : scr_err_may_pass(rc) ? SCR_CACHE_KEPT
+                                                        : SCR_CACHE_LOST;
     SCR_EVENT(ctx, .event = "REBUILD_FAIL", .dset = id, .name = name,
               .note = why->text);
-    if (rc == SCR_E_RANKS)
+    if (state == SCR_CACHE_FOREIGN)
         scr_log(&ctx->log, SCR_LOG_INFO, "%s", why->text);
     else
-        scr_log(
-            &ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not restored from cache: %s%s",
-            name ? name : "?", id, why->text,
-            kept ? "; it stays there, repair that and start again to restart from it"
-                 : "");
-    scr_cache_enter_all(ctx, id,
-                        rc == SCR_E_RANKS ? SCR_CACHE_FOREIGN
-                        : kept            ? SCR_CACHE_KEPT
-                                          : SCR_CACHE_LOST);
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "%s (dataset %d) is not restored from cache: %s%s", name ? name : "?",
+                id, why->text,
+                state == SCR_CACHE_KEPT
+                    ? "; it stays there, repair that and start again to restart from it"
+                    : "");
+    scr_cache_enter_all(ctx, id, state);
     free(name);
 }
 
