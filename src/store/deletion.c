@@ -101,13 +101,14 @@ out:
 
 /* --- one at a time with what is renamed --- */
 
+#define DELETING_LOCK "deleting.lock"
 enum { PATIENCE_MS = 300000 }; /* millions of files */
 
 int scr_deletion_hold(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_lock *lock, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    char *path = scr_prefix_file(p, "deleting.lock");
+    char *path = scr_prefix_file(p, DELETING_LOCK);
     *lock = (struct scr_lock)SCR_LOCK_INIT;
     int rc = path ? scr_lock_share(env->sys, path, PATIENCE_MS, lock, &why)
                   : scr_no_memory(&why);
@@ -116,24 +117,29 @@ int scr_deletion_hold(const struct scr_env *env, const struct scr_prefix *p,
                                             : scr_fail(err, rc, 0, "%s", why.text);
 }
 
+/* A look would not see it: the lock is shared. */
 int scr_deletion_wait(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_err *err)
 {
     struct scr_lock lock = SCR_LOCK_INIT;
     struct scr_err why = SCR_ERR_INIT;
-    char *path = scr_prefix_file(p, "deleting.lock");
+    char *path = scr_prefix_file(p, DELETING_LOCK);
     int rc;
     TRY_OUT(path ? SCR_OK : scr_no_memory(err));
     if (!scr_file_is_there(env->sys, path))
         goto out;
     rc = scr_lock_acquire(env->sys, path, 0, &lock, &why);
     if (rc == SCR_E_LOCKED) {
-        scr_log(env->log, SCR_LOG_NOTE, "waits for a deletion from %s", p->path);
+        scr_log(env->log, SCR_LOG_NOTE,
+                "files in %s are not replaced before a deletion there has ended",
+                p->path);
         scr_err_clear(&why);
         rc = scr_lock_acquire(env->sys, path, PATIENCE_MS, &lock, &why);
     }
     if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "files are deleted from %s: %s", p->path, why.text);
+        scr_fail(err, rc, 0,
+                 "files in %s cannot be replaced while a deletion runs there: %s",
+                 p->path, why.text);
     scr_lock_release(env->sys, &lock);
 out:
     free(path);

@@ -401,6 +401,15 @@ static void check_start(struct job *of, int acknowledged)
     job_kill(&job, ctx);
 }
 
+/* Of a deletion that is over. */
+static void leave_lock(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    char path[900];
+    snprintf(path, sizeof path, "%s/.scr/deleting.lock", job->prefix);
+    CHECK(job->rank > 0 || write_text(path, ""));
+}
+
 /* Call number n of Complete_output fails on rank victim, or all do from there on (-1).
  * 0 when there is no call n. crc: as in SCR_CRC_ON_FLUSH. */
 static int fail_complete(struct mpi_test *t, int victim, int error, long n,
@@ -414,6 +423,7 @@ static int fail_complete(struct mpi_test *t, int victim, int error, long n,
     job.out = fopen("/dev/null", "w");
     struct scr_ctx *ctx = job_start(&job, nodes, bypass, crc, NULL);
     put(&job, ctx, "first");
+    leave_lock(&job);
     begin(&job, ctx, "second", path);
     job_arm(&job, victim, TEST_ANY, n, error, victim < 0 ? TEST_FOREVER : TEST_ONCE);
     int rc = scr_complete_output_all(ctx, 1, &err);
