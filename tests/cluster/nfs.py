@@ -8,7 +8,6 @@ exports a directory with the NFS server of that kernel; the head and each node m
 attribute caching, each as a client of its own. Ends as the scenario does; 77 if there is no User-mode Linux or NFS
 server.
 """
-import glob
 import ctypes
 import glob
 import os

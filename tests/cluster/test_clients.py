@@ -28,9 +28,9 @@ class Job:
         self.ledger = f"{self.prefix}/ledger"
 
     def start(self, count):
-        self.job = self.bed.start("head", "srun", "-N2", "-n2", "-w", "n3,n4",
-                                  f"{scenario.BUILD}/tests/crash/ckpt_loop", self.ledger, str(count), "2000", log="clients.out", cwd=self.prefix,
-                                  SCR_PREFIX=self.prefix, SCR_FLUSH="1")
+        program = f"{scenario.BUILD}/tests/crash/ckpt_loop"
+        self.job = self.bed.start("head", "srun", "-N2", "-n2", "-w", "n3,n4", program, self.ledger, str(count), "2000",
+                                  log="clients.out", cwd=self.prefix, SCR_PREFIX=self.prefix, SCR_FLUSH="1")
 
     def wait(self):
         self.job.wait()

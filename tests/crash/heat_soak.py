@@ -22,7 +22,7 @@ import tempfile
 import time
 
 import history
-from victim import Victim, send
+from victim import Victim, kill_at_once, send
 
 STEPS, EVERY = 400, 10
 SOLVER = ["--steps", str(STEPS), "--size", "512"]
@@ -126,9 +126,7 @@ class Life(Victim):
             print(f"hung: {[(rank_of(pid), self.said_last(rank_of(pid))) for pid in self.ranks()]}", flush=True)
             send(signal.SIGKILL, self.processes())
             self.job.wait()
-        while pids := self.processes(os.path.basename(self.program)):
-            send(signal.SIGKILL, pids)
-            time.sleep(0.01)
+        self.end_all(os.path.basename(self.program))
         self.end_command()
         return status
 
@@ -140,9 +138,7 @@ class Life(Victim):
 
     def kill_of(self, ranks):
         self.note("kill", f"ranks.{','.join(map(str, ranks))}", 0)
-        pids = [pid for pid in self.ranks() if rank_of(pid) in ranks]
-        for sig in (signal.SIGSTOP, signal.SIGKILL):
-            send(sig, pids)
+        kill_at_once([pid for pid in self.ranks() if rank_of(pid) in ranks])
 
     def strike(self, what):
         self.counts[what] += 1

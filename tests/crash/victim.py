@@ -25,6 +25,12 @@ def send(sig, pids):
             pass
 
 
+def kill_at_once(pids):
+    """Stopped first, so that none sees another die."""
+    for sig in (signal.SIGSTOP, signal.SIGKILL):
+        send(sig, pids)
+
+
 class Victim:
     def __init__(self, mpirun, program, *args, rng=None, **settings):
         self.mpirun, self.program, self.args = mpirun, program, args
@@ -51,10 +57,7 @@ class Victim:
         return self
 
     def __exit__(self, *unused):
-        # daemons that copy outlive the ranks, and would write to what is removed
-        while pids := self.processes():
-            send(signal.SIGKILL, pids)
-            time.sleep(0.01)
+        self.end_all() # daemons that copy outlive the ranks, and would write to what is removed
         shutil.rmtree(self.work)
 
     def processes(self, program=""):
@@ -68,6 +71,12 @@ class Victim:
             except OSError:
                 pass
         return found
+
+    def end_all(self, program=""):
+        """Until none of processes(program) is left."""
+        while pids := self.processes(program):
+            send(signal.SIGKILL, pids)
+            time.sleep(0.01)
 
     def ranks(self):
         return self.processes(os.path.basename(self.program))
@@ -105,8 +114,6 @@ class Victim:
             time.sleep(0.005)
 
     def kill(self):
-        """All ranks at once: stopped first, so that none sees another die."""
-        pids = self.ranks()
-        for sig in (signal.SIGSTOP, signal.SIGKILL):
-            send(sig, pids)
+        """All ranks at once."""
+        kill_at_once(self.ranks())
         return self.job.communicate()[1].decode(errors="replace")
