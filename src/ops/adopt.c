@@ -103,6 +103,7 @@ struct job {
     struct scr_rank2file files; /* what is found */
     int64_t newest;             /* µs of the last change of a file */
     uint64_t total;
+    int in_use; /* a job may be using the prefix, as the last reservation found */
 };
 
 /* Rank of a file by the first pattern it matches; -1: by none. */
@@ -326,10 +327,11 @@ static int is_in_use(const struct job *j)
     return scr_prefix_lock_is_held(j->env, j->p, SCR_RUNS_LOCK) != 0;
 }
 
-/* The ids that jobs have in their caches are theirs. A job that runs counts on from
- * there without a look at the index: those that it gets to soon are left to it. known:
- * the largest that the index and the directories have. */
-static int max_marked(const struct job *j, int known)
+/* The largest id that is not to be taken: known, of the index and the directories, or
+ * one that jobs have in their caches. A job that runs counts on from the largest that
+ * it found at its start, without a look at the index: those that it gets to soon are
+ * left to it. */
+static int max_taken(struct job *j, int known)
 {
     int max = 0, in_cache = 0;
     scr_hash *flush = scr_hash_new();
@@ -338,11 +340,9 @@ static int max_marked(const struct job *j, int known)
         in_cache = max > 0 && scr_flush_latest(flush) > 0;
     }
     scr_hash_delete(flush);
-    if (!in_cache && !is_in_use(j))
-        return max;
-    if (!in_cache && known > max)
-        max = known;
-    return scr_index_far_id(max);
+    max = known > max ? known : max;
+    j->in_use = in_cache || is_in_use(j);
+    return j->in_use ? scr_index_far_id(max) : max;
 }
 
 /* Name and id are taken under the lock of the index: no other process has them then. */
@@ -360,12 +360,11 @@ static int edit_reserve(struct scr_index *index, void *arg, int *changed,
     if (rc != SCR_OK)
         return rc;
     max = max_dir > max ? max_dir : max;
-    int marked = max_marked(j, max);
     if (wish > 0 && wish <= max)
         return scr_fail(err, SCR_E_EXIST, 0,
                         "id %d may have been used: choose one above %d, or none", wish,
                         max);
-    max = marked > max ? marked : max;
+    max = max_taken(j, max);
     if (wish == 0 && max == INT_MAX)
         return scr_fail(err, SCR_E_RANGE, 0, "no id is left above %d", max);
     j->out->id = wish > 0 ? wish : max + 1;
@@ -389,10 +388,21 @@ static void forget(const struct job *j)
     free(dir);
 }
 
+/* A run that began meanwhile may have read the index before the entry was there, after
+ * nobody was seen to hold its lock: it would take the same id. */
+static int reserve(struct job *j, struct scr_err *err)
+{
+    TRY(scr_prefix_index_update(j->env, j->p, edit_reserve, j, err));
+    if (j->in_use || j->what->id > 0 || !is_in_use(j))
+        return SCR_OK;
+    forget(j);
+    return scr_prefix_index_update(j->env, j->p, edit_reserve, j, err);
+}
+
 static int record(struct job *j, struct scr_err *err)
 {
     scr_hash *dset = NULL;
-    TRY(scr_prefix_index_update(j->env, j->p, edit_reserve, j, err));
+    TRY(reserve(j, err));
     dset = scr_hash_new();
     int rc = describe(j, dset) == SCR_OK
                  ? scr_build_record(j->env, j->p, j->out->id, dset, &j->files, err)

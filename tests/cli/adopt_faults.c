@@ -4,6 +4,7 @@
  * and a second try succeeds. */
 #include "helper_survive.h"
 
+#include "base/lock.h"
 #include "base/str.h"
 #include "ops/adopt.h"
 #include "ops/faults.h"
@@ -100,6 +101,41 @@ static void check_after(struct test_store *t, int rc)
 
 static struct survival adopting = { fill, adopt_once, check_after };
 
+/* --- a run that begins --- */
+
+static struct scr_lock run;
+
+/* The run takes its lock, reads the index, and only then does the entry appear. */
+static int begin_before_rename(int olddir, const char *oldpath, int newdir,
+                               const char *newpath)
+{
+    if (run.fd < 0 && strcmp(newpath, test_path("prefix/.scr/index.scr")) == 0)
+        assert_int_equal(scr_lock_acquire(&scr_sys_posix,
+                                          test_path("prefix/.scr/" SCR_RUNS_LOCK), 0,
+                                          &run, NULL),
+                         SCR_OK);
+    return scr_sys_posix.renameat(olddir, oldpath, newdir, newpath);
+}
+
+/* It calls its first dataset 1. */
+static void leave_ids_to_a_run_that_begins(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_sys sys = scr_sys_posix;
+    int id;
+    fill(&t);
+    run = (struct scr_lock)SCR_LOCK_INIT;
+    sys.renameat = begin_before_rename;
+    t.env.sys = &sys;
+    assert_int_equal(adopt(&t, &id), SCR_OK);
+    assert_true(run.fd >= 0);
+    assert_int_equal(id, 1001);
+    assert_int_equal(count_whole(&t), 1);
+    scr_lock_release(&scr_sys_posix, &run);
+    test_store_close(&t);
+}
+
 /* --- patterns --- */
 
 static void patterns(void **state)
@@ -146,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns),
+        cmocka_unit_test_teardown(leave_ids_to_a_run_that_begins, teardown),
         SURVIVAL_TESTS(adopting),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
