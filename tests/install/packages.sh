@@ -53,13 +53,13 @@ use() {
     export PKG_CONFIG_PATH=$lib/pkgconfig
     # shellcheck disable=SC2046 # flags are words
     quietly "mpicc.$mpi" "$here/consumer/consumer.c" -o "$work/$mpi" $(pkg-config --cflags --libs "scr_$mpi")
-    readelf -d "$work/$mpi" | grep -q "NEEDED.*\[$soname\]" || fail "pkg-config: $mpi is not linked with $soname"
+    readelf -d "$work/$mpi" | grep "NEEDED.*\[$soname\]" >/dev/null || fail "pkg-config: $mpi is not linked with $soname"
     [ "$(LD_LIBRARY_PATH=$lib "$work/$mpi")" = "$version" ] || fail "pkg-config: $mpi does not start"
     quietly env CC=cc CXX=c++ cmake -S "$here/consumer" -B "$work/cmake-$mpi" -DCMAKE_PREFIX_PATH="$root/usr" \
         -DMPI_C_COMPILER="$(command -v "mpicc.$mpi")" -DMPI_CXX_COMPILER="$(command -v "mpicxx.$mpi")" \
         -DCMAKE_PROJECT_consumer_INCLUDE="$work/mpi.cmake"
     quietly cmake --build "$work/cmake-$mpi" --target consumer
-    readelf -d "$work/cmake-$mpi/consumer" | grep -q "NEEDED.*\[$soname\]" ||
+    readelf -d "$work/cmake-$mpi/consumer" | grep "NEEDED.*\[$soname\]" >/dev/null ||
         fail "find_package: $mpi is not linked with $soname"
     echo "ok: programs with $mpi"
 }
@@ -72,7 +72,7 @@ deb_test() {
     quietly lintian --allow-root --fail-on error,warning "$work"/deb/*.changes
     ! grep '^[EW]:' "$work/log" || fail "lintian is not content"
     echo "ok: lintian"
-    dpkg-deb --ctrl-tarfile "$(echo "$work"/deb/libscr-mpich4_*.deb)" | tar -xO ./triggers | grep -q ldconfig ||
+    dpkg-deb --ctrl-tarfile "$(echo "$work"/deb/libscr-mpich4_*.deb)" | tar -xO ./triggers | grep ldconfig >/dev/null ||
         fail "libscr-mpich4 does not run ldconfig"
     ! find "$root/usr/share/doc/scr-doc/html" -name '*.gz' | grep . || fail "pages link to files by other names"
     lib=$(dirname "$(find "$root" -name libscr_mpich.so.4)")
@@ -91,7 +91,7 @@ rpm_test() {
         --define "_smp_mflags -j$(nproc)"
     packages=$(cd "$work/rpm/RPMS" && find . -name '*.rpm' | sed "s|.*/\(.*\)-$version-.*|\1|" | sort | tr '\n' ' ')
     [ "$packages" = "python3-scr-mpich scr scr-doc scr-mpich scr-mpich-devel " ] || fail "packages: $packages"
-    rpm -qlp "$work"/rpm/RPMS/*/scr-mpich-[0-9]*.rpm | grep -qx '/usr/lib64/mpich/lib/libscr.so.4' ||
+    rpm -qlp "$work"/rpm/RPMS/*/scr-mpich-[0-9]*.rpm | grep -x '/usr/lib64/mpich/lib/libscr.so.4' >/dev/null ||
         fail "scr-mpich has not the library in the directory of its MPI"
     [ -e "$(echo "$work"/rpm/SRPMS/*.src.rpm)" ] || fail "no source package"
     echo "ok: $packages"
