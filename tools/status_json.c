@@ -75,10 +75,10 @@ static json_t *flush_json(const struct scr_flush_progress *f)
     double left = scr_flush_progress_left(f);
     if (f->id == 0)
         return json_null();
-    return json_pack("{s:i, s:o, s:b, s:b, s:I, s:I, s:o, s:o, s:o}", "id", f->id,
+    return json_pack("{s:i, s:o, s:b, s:b, s:i, s:I, s:I, s:o, s:o, s:o}", "id", f->id,
                      "name", scr_tool_json_text(f->name), "async", f->is_async,
-                     "running", f->is_running, "bytes", (json_int_t)f->bytes, "done",
-                     (json_int_t)f->done, "since",
+                     "running", f->is_running, "waiting", f->waiting, "bytes",
+                     (json_int_t)f->bytes, "done", (json_int_t)f->done, "since",
                      number((int64_t)f->since, f->since > 0), "rate",
                      real(f->rate, f->rate > 0), "left", real(left, left >= 0));
 }
@@ -262,6 +262,8 @@ static void add_flush(struct metrics *m, const struct scr_flush_progress *f)
 {
     gauge(m, "flush_running", "1 while a dataset is copied to the prefix directory",
           f->is_running);
+    gauge(m, "flush_waiting", "Datasets that are copied after it",
+          f->is_running ? f->waiting : -1);
     gauge(m, "flush_dataset", "Number of that dataset", if_known(f->id));
     gauge(m, "flush_bytes", "Its size", f->id > 0 ? (double)f->bytes : -1);
     gauge(m, "flush_done_bytes", "Copied so far", f->id > 0 ? (double)f->done : -1);

@@ -215,6 +215,8 @@ static void row_flush(struct scr_str *to, const struct scr_status *s)
         scr_str_append(to, " left");
     }
     scr_str_append(to, f->is_async ? " (in the background)" : " (the program waits)");
+    if (f->waiting > 0)
+        scr_str_printf(to, "; %d more wait%s", f->waiting, f->waiting == 1 ? "s" : "");
 }
 
 static void row_checkpoint(struct scr_str *to, const struct scr_status *s)

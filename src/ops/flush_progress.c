@@ -187,10 +187,13 @@ int scr_flush_progress_find(const struct scr_env *env, const struct scr_prefix *
     int rc;
     *out = (struct scr_flush_progress){ 0 };
     TRY_OUT(scr_prefix_unfinished_ids(env, p, index, &ids, &n, err));
-    while (n-- > 0 && !out->is_running) {
-        int is_held = is_flush(index, ids[n]) && scr_flushing_is_held(env, p, ids[n]);
-        if (is_held || (out->id == 0 && scr_arrival_has_plan(env, p, ids[n]))) {
-            out->id = ids[n];
+    for (size_t i = 0; i < n; i++) {
+        int is_held = is_flush(index, ids[i]) && scr_flushing_is_held(env, p, ids[i]);
+        if (is_held && out->is_running) {
+            out->waiting++;
+        } else if (is_held ||
+                   (!out->is_running && scr_arrival_has_plan(env, p, ids[i]))) {
+            out->id = ids[i];
             out->is_running = is_held;
         }
     }

@@ -12,14 +12,16 @@ struct scr_flush_progress {
     char *name;           /* malloc'd */
     int is_async;         /* it does not need the program any more */
     int is_running;       /* a process holds its mark */
+    int waiting;          /* flushes that run and come after this one */
     uint64_t bytes, done; /* of the dataset, plain */
     double since; /* when this attempt began, seconds since 1970; 0: not known */
     double rate;  /* bytes a second since then; 0: not known */
 };
 
-/* The newest flush that runs, else the newest unfinished one. index: as it was read
- * just before; now: seconds since 1970. SCR_E_NOMEM, or an error of a record that
- * cannot be read. Free with scr_flush_progress_fini in any case. */
+/* The oldest flush that runs, as they are copied in turn, else the newest unfinished
+ * one. index: as it was read just before; now: seconds since 1970. SCR_E_NOMEM, or an
+ * error of a record that cannot be read. Free with scr_flush_progress_fini in any
+ * case. */
 int scr_flush_progress_find(const struct scr_env *env, const struct scr_prefix *p,
                             const struct scr_index *index, double now,
                             struct scr_flush_progress *out, struct scr_err *err);

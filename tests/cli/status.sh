@@ -185,6 +185,18 @@ row flush "(in the background)"
 json '0 < s["flush"]["done"] < s["flush"]["bytes"] and s["flush"]["running"] and s["flush"]["async"]'
 run scr status --line
 has 0 ", flush "
+grep -q "wait" "$out" && fail "a line without reason"
+mkdir .scr/scr.dataset.4
+cli_hold .scr/scr.dataset.4/flushing.lock &
+second=$!
+until_true grep -q "process $second" .scr/scr.dataset.4/flushing.lock
+status_is 0
+row flush "dataset 3 (ckpt.3), 66 % of "
+row flush "(in the background); 1 more waits"
+json 's["flush"]["id"] == 3 and s["flush"]["waiting"] == 1'
+kill "$second"
+wait "$second" 2>/dev/null
+rm -r .scr/scr.dataset.4
 let_go
 mv away ckpt.3/rank_1.dat
 
