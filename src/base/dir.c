@@ -435,6 +435,13 @@ int scr_dir_may_remove(const struct scr_sys *sys, const char *path, const char *
     return rc;
 }
 
+/* A directory that is in use, or above ours in one of somebody else. */
+static int may_stay(int error, int is_above)
+{
+    return error == ENOTEMPTY || error == EEXIST || error == EBUSY ||
+           (is_above && (error == EACCES || error == EPERM));
+}
+
 int scr_dir_prune(const struct scr_sys *sys, const char *path, const char *stop,
                   struct scr_err *err)
 {
@@ -447,9 +454,9 @@ int scr_dir_prune(const struct scr_sys *sys, const char *path, const char *stop,
     else if (below == NULL)
         rc = scr_no_memory(err);
 
-    while (rc == SCR_OK && strcmp(at, top) != 0) {
+    for (int above = 0; rc == SCR_OK && strcmp(at, top) != 0; above = 1) {
         if (sys->unlinkat(AT_FDCWD, at, AT_REMOVEDIR) != 0 && errno != ENOENT) {
-            if (errno != ENOTEMPTY && errno != EEXIST && errno != EBUSY)
+            if (!may_stay(errno, above))
                 rc = scr_fail(err, SCR_E_IO, errno, "remove directory %s", at);
             break;
         }

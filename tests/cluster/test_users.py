@@ -85,7 +85,7 @@ def main():
                 assert job.cached(node)[0] == f"scr.{job.number}", job.cached(node)
         theirs = f"{BASE}/bin/scr.{one.number}" # of an older Slurm, say
         for node in bed.names:
-            bed.run(node, *bed.as_user("bin", "sh", "-c", f"mkdir {theirs} && touch {theirs}/file"))
+            bed.run(node, *bed.as_user("bin", "cp", "-a", f"{BASE}/bin/scr.{other.number}", theirs))
         before = {node: other.cached(node) for node in bed.names}
 
         # As one user the other's jobs are none, whatever is asked for.
@@ -106,7 +106,11 @@ def main():
         assert other.run.wait() == 0, other.said()
         other.check_result()
         for node in bed.names:
-            wait_for(f"{node} is clean of bin's job", lambda: other.cached(node) == [f"scr.{one.number}", "1"])
+            wait_for(f"{node} is clean of bin's job", lambda: other.cached(node)[:-1] == [f"scr.{one.number}"])
+        # What is left is bin's own, and bin's to clean.
+        assert int(other.cached("n1")[-1]) > 0
+        done = clean(bed, "bin", "--jobid", one.number, "--ended", "--force")
+        assert (done.returncode, other.cached("n1")) == (0, ["0"]), (done, other.cached("n1"))
 
 
 if __name__ == "__main__":

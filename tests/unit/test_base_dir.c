@@ -399,6 +399,22 @@ static void remove_fails_with_every_call_it_makes(void **state)
     }
 }
 
+static void prune_leaves_parents_in_a_directory_of_others(void **state)
+{
+    (void)state;
+    const char *top = fresh_dir("prune-other");
+    const char *job = test_path("prune-other/user/job");
+    assert_int_equal(scr_dir_make(&scr_sys_posix, job, 0700, NULL), SCR_OK);
+    test_fault_arm(TEST_UNLINKAT, 0, EACCES, TEST_ONCE);
+    assert_int_equal(scr_dir_prune(&test_fault_sys, job, top, NULL), SCR_E_IO);
+    assert_true(exists(job));
+    test_fault_arm(TEST_UNLINKAT, 1, EACCES, TEST_ONCE);
+    assert_int_equal(scr_dir_prune(&test_fault_sys, job, top, NULL), SCR_OK);
+    test_fault_off();
+    assert_false(exists(job));
+    assert_true(exists(test_path("prune-other/user")));
+}
+
 static void prune_takes_empty_parents_up_to_stop(void **state)
 {
     (void)state;
@@ -451,6 +467,7 @@ int main(void)
         cmocka_unit_test(remove_takes_the_tree_and_nothing_behind_links),
         cmocka_unit_test(remove_continues_after_an_error),
         cmocka_unit_test(remove_fails_with_every_call_it_makes),
+        cmocka_unit_test(prune_leaves_parents_in_a_directory_of_others),
         cmocka_unit_test(prune_takes_empty_parents_up_to_stop),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
