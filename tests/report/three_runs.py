@@ -74,7 +74,7 @@ class Job:
 
     def work(self):
         """Runs the job; both strikes come between checkpoints, after two of them."""
-        loop = subprocess.Popen([SCR, "run", os.path.basename(MPIRUN), "--oversubscribe", "-n", "4", SLEEPER, self.prefix,
+        loop = subprocess.Popen([SCR, "run", os.path.basename(MPIRUN), "-n", "4", SLEEPER, self.prefix,
                                  str(STEP_MS), str(WRITE_MS), str(BYTES)], env=self.environment, cwd=self.prefix,
                                 stdout=subprocess.DEVNULL)
         wait_for("13 steps", lambda: self.runs() and len(self.runs()[0]) > 13)
@@ -98,7 +98,7 @@ def by_hand(events):
         return sum(e.get("secs", 0) for name in names for e in of(name))
 
     library = [e for e in of("RUN_START") if "run" in e]
-    ends = [e["at"] for e in of("RUN_END") if e.get("note", "").endswith("137")]  # by the run loop
+    ends = [e["at"] for e in of("RUN_END") if "note" in e and not e["note"].endswith("status 0")]  # by the run loop
     walls = [end - start["at"] + start["secs"] for start, end in zip(library, ends)]
     walls.append(library[2]["secs"] + next(e["secs"] for e in of("RUN_END") if "note" not in e))
     whole = [e for e in of("CHECKPOINT_END") if "bytes" in e]
