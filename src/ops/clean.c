@@ -466,13 +466,16 @@ static const char *is_elsewhere(const struct scr_env *env, const struct scr_left
     return is ? store : NULL;
 }
 
-/* dset: what it is; NULL: not known. */
+/* dset: what it is; NULL: not known. One that was dropped has its files in the prefix
+ * directory, but only a cache offers it to a restart. */
 static int is_safe(const struct judging *j, int id, const scr_hash *dset)
 {
     struct scr_dataset d;
     if (!j->is_known)
         return 0;
-    return scr_flush_is_saved(j->flush, &j->index, id, dset) ||
+    int is_dropped = !scr_index_has(&j->index, id) &&
+                     scr_hash_getf(j->flush, "DATASET %d REPLACED", id) == NULL;
+    return (!is_dropped && scr_flush_is_saved(j->flush, &j->index, id, dset)) ||
            (dset != NULL && scr_dataset_get(dset, &d, NULL) == SCR_OK && d.is_ckpt &&
             !d.is_output && id < j->newest);
 }
