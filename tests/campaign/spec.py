@@ -365,6 +365,7 @@ class Case:
         self.say(f"wrong or missing bytes in what is offered: {' '.join(what)}")
 
     def on_missing(self, name, *what):
+        self.offered = None # the program refuses it, and SCR_Complete_restart fails for that
         if not self.now.faults and not any(v.doubtful for v in self.named(name)):
             self.say(f"files are missing in what is offered: {name} {' '.join(what)}")
         for v in self.named(name) if self.now.faults else ():
