@@ -179,7 +179,7 @@ class Case:
             return []
         has_cache = self.env.get("SCR_DISTRIBUTE") != "0" and self.env.get("SCR_CACHE_PURGE") != "1"
         return [v for v in self.versions if not v.passed and not v.doubtful and self.can_read(v) and
-                (has_prefix and v.stored and not self.is_threatened(v) or
+                (has_prefix and v.stored and not self.is_threatened(v) and not self.may_retire(v) or
                  has_cache and self.in_cache(v, self.job, self.now.spread) and not self.is_in_the_way(v))]
 
     def is_in_the_way(self, v):
@@ -193,6 +193,12 @@ class Case:
         here = [o for o in self.versions if self.job in o.seen and o is not v]
         rivals = self.rivals(v)
         return any(o.closed and not o.stored and o in rivals or v.job != self.job and o.id in (0, v.id) for o in here)
+
+    def may_retire(self, v):
+        """A global restart flushes newer ones, and SCR_PREFIX_SIZE is what stays then."""
+        keep = int(self.env.get("SCR_PREFIX_SIZE", 0)) if self.env.get("SCR_GLOBAL_RESTART") == "1" else 0
+        newer = [o for o in self.versions if o.is_ckpt and o.order > v.order and (o.stored or self.job in o.seen)]
+        return v.flags == CKPT and 0 < keep <= len(newer)
 
     def rivals(self, v):
         """Newer ones with files at the same paths."""
