@@ -14,6 +14,7 @@
 #include "store/cntl.h"
 #include "store/packed.h"
 #include "store/replaced.h"
+#include "store/scavenged.h"
 
 enum {
     VERSION = 1,
@@ -493,8 +494,10 @@ int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, in
     }
     if (lock.fd >= 0)
         scr_lock_release(env->sys, &lock);
-    for (size_t i = 0; i < adopted; i++)
+    for (size_t i = 0; i < adopted; i++) {
         scr_replaced_remove(env, p, ids[i]);
+        scr_scavenged_remove(env, p, ids[i]);
+    }
     free(ids);
     if (n != NULL)
         *n = (int)adopted;

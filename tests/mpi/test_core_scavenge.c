@@ -313,6 +313,29 @@ MPI_CASE(an_asynchronous_flush_continues_in_the_scavenge)
 
 /* --- output --- */
 
+/* A scavenge that could not make the dataset whole, as another command was to do it or
+ * it died, and a next run in the same allocation. */
+JOB_CASE(a_flush_removes_what_a_scavenge_left, 4)
+{
+    char *out, *stage = scr_asprintf("%s/.scr/scr.dataset.1/files", job->prefix);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    job_lose_node(job, "n1");
+    CHECK_INT(tool(job, &out, "scavenge", "--id", "1", "--jobset", nodes, "--down",
+                   "n1", NULL),
+              0);
+    free(out);
+    CHECK_INT(access(stage, F_OK), 0);
+    ctx = job_start(job, "m1,n[2-4]", "SCR_FLUSH=1", NULL);
+    job_check_restart(job, ctx, "one", 1);
+    job_end(job, ctx);
+    CHECK_INT(tool(job, &out, "verify", NULL), 0);
+    free(out);
+    CHECK_INT(access(stage, F_OK), -1);
+    free(stage);
+}
+
 JOB_CASE(output_is_saved_with_the_checkpoint, 4)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -405,6 +428,7 @@ int main(int argc, char **argv)
                   RUN(what_cannot_be_saved_replaces_nothing),
                   RUN(a_demotion_that_died_is_finished_by_the_scavenge),
                   RUN(an_asynchronous_flush_continues_in_the_scavenge),
+                  RUN(a_flush_removes_what_a_scavenge_left),
                   RUN(output_is_saved_with_the_checkpoint),
                   RUN(a_shared_cache_is_copied_for_the_dead),
                   RUN(a_job_of_fewer_ranks_finds_it)));

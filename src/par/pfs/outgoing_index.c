@@ -16,6 +16,7 @@
 #include "store/paths.h"
 #include "store/replaced.h"
 #include "store/replacing.h"
+#include "store/scavenged.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
@@ -513,7 +514,9 @@ int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,
         rc = scr_prefix_index_update(f->at.env, f->at.prefix, edit_complete, &c, err);
     if (rc == SCR_E_CANCELLED)
         (void)scr_prefix_summary_remove(f->at.env, f->at.prefix, f->at.id, NULL);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK) {
         scr_replaced_remove(f->at.env, f->at.prefix, f->at.id);
+        scr_scavenged_remove(f->at.env, f->at.prefix, f->at.id);
+    }
     return rc;
 }

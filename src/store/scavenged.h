@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a scavenge left of a dataset that a job then flushed itself. Local. */
+#ifndef SCR_STORE_SCAVENGED_H
+#define SCR_STORE_SCAVENGED_H
+
+#include "store/prefix.h"
+
+/* Dataset id has become complete by a flush: copies of its files that wait to be put in
+ * place (ops/stage.h) would stay for good, and its redundancy files, of which a lost
+ * node's are missing, would count as damaged. Nothing is done where no such copies are,
+ * or where a scavenge is at work. Errors are logged: what stays does no harm. */
+void scr_scavenged_remove(const struct scr_env *env, const struct scr_prefix *p,
+                          int id);
+
+#endif
