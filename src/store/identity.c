@@ -7,9 +7,16 @@
 
 #include "base/io.h"
 
+/* One flipped bit in the only record of an identity would hide all that is cached. */
 #define IDENTITY_FILE "identity.scr"
+#define IDENTITY_COPY "identity.copy.scr"
 
 enum { BYTES = 16 };
+
+struct record {
+    char id[2 * BYTES + 1];
+    uint64_t inode;
+};
 
 static int is_hex(const char *text, size_t n)
 {
@@ -33,19 +40,86 @@ static int inode_of(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
-/* 1 if h has an identity; it is the original's, too, if the inode is another. */
-static int take(const scr_hash *h, uint64_t inode, struct scr_identity *out)
+/* 1 if h has an identity. */
+static int parse(const scr_hash *h, struct record *r)
 {
     const char *id = scr_hash_get_val(h, "ID");
-    uint64_t of = 0;
-    *out = (struct scr_identity){ 0 };
+    *r = (struct record){ 0 };
     if (id == NULL || !is_hex(id, (size_t)2 * BYTES) ||
-        !scr_hash_get_val_u64(h, "INODE", &of))
+        !scr_hash_get_val_u64(h, "INODE", &r->inode))
         return 0;
-    snprintf(of == inode ? out->name : out->original, sizeof out->name, "%s%.*s",
-             SCR_IDENTITY_MARK, (int)SCR_IDENTITY_DIGITS, id);
-    return of == inode;
+    memcpy(r->id, id, sizeof r->id);
+    return 1;
 }
+
+/* 1 if it is of this directory; else it is the original's. */
+static int take(const struct record *r, uint64_t inode, struct scr_identity *out)
+{
+    *out = (struct scr_identity){ 0 };
+    if (r->id[0] == '\0')
+        return 0;
+    snprintf(r->inode == inode ? out->name : out->original, sizeof out->name, "%s%.*s",
+             SCR_IDENTITY_MARK, (int)SCR_IDENTITY_DIGITS, r->id);
+    return r->inode == inode;
+}
+
+/* --- its files --- */
+
+/* SCR_E_NOENT: it has none. */
+static int read_file(const struct scr_env *env, const struct scr_prefix *p,
+                     const char *name, struct record *r, struct scr_err *err)
+{
+    scr_hash *h = scr_hash_new();
+    int rc;
+    *r = (struct record){ 0 };
+    TRY_OUT(h ? scr_prefix_state_read(env, p, name, h, err) : scr_no_memory(err));
+    if (!parse(h, r))
+        TRY_OUT(SCR_E_NOENT);
+out:
+    scr_hash_delete(h);
+    return rc;
+}
+
+/* From the copy if the file itself has none. */
+static int read_either(const struct scr_env *env, const struct scr_prefix *p,
+                       struct record *r, struct scr_err *err)
+{
+    int rc = read_file(env, p, IDENTITY_FILE, r, err);
+    if (rc != SCR_E_CORRUPT && rc != SCR_E_NOENT)
+        return rc;
+    if (read_file(env, p, IDENTITY_COPY, r, NULL) != SCR_OK)
+        return rc;
+    scr_err_clear(err);
+    return SCR_OK;
+}
+
+static int edit_record(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    const struct record *r = arg;
+    struct record old;
+    if (parse(h, &old) && strcmp(old.id, r->id) == 0 && old.inode == r->inode)
+        return SCR_OK;
+    *changed = 1;
+    return scr_hash_set_val(h, "ID", r->id) &&
+                   scr_hash_set_val_u64(h, "INODE", r->inode)
+               ? SCR_OK
+               : scr_no_memory(err);
+}
+
+/* Both files say the same afterwards, if they can be written. */
+static void keep_both(const struct scr_env *env, const struct scr_prefix *p,
+                      struct record *r)
+{
+    static const char *const names[] = { IDENTITY_FILE, IDENTITY_COPY };
+    const struct scr_env quiet = { .sys = env->sys };
+    struct record is;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (read_file(&quiet, p, names[i], &is, NULL) != SCR_OK ||
+            strcmp(is.id, r->id) != 0 || is.inode != r->inode)
+            (void)scr_prefix_state_update(env, p, names[i], edit_record, r, NULL);
+}
+
+/* --- a new one --- */
 
 static int draw(const struct scr_env *env, char text[2 * BYTES + 1],
                 struct scr_err *err)
@@ -67,6 +141,7 @@ static int draw(const struct scr_env *env, char text[2 * BYTES + 1],
 struct making {
     const struct scr_env *env;
     uint64_t inode;
+    struct record r;
     struct scr_identity *out;
 };
 
@@ -75,44 +150,30 @@ static int make(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     struct making *m = arg;
     struct scr_identity old;
-    char id[2 * BYTES + 1] = "";
-    if (take(h, m->inode, m->out))
+    if (parse(h, &m->r) && take(&m->r, m->inode, m->out))
         return SCR_OK;
     old = *m->out;
-    TRY(draw(m->env, id, err));
-    scr_hash_set_val(h, "ID", id);
-    scr_hash_set_val_u64(h, "INODE", m->inode);
-    *changed = 1;
-    (void)take(h, m->inode, m->out); /* without memory the caller finds out */
+    m->r.inode = m->inode;
+    TRY(draw(m->env, m->r.id, err));
+    TRY(edit_record(h, &m->r, changed, err));
+    (void)take(&m->r, m->inode, m->out);
     memcpy(m->out->original, old.original, sizeof old.original);
     m->out->is_new = 1;
     return SCR_OK;
 }
 
-/* SCR_E_NOENT: there is none that fits. */
-static int look(const struct scr_env *env, const struct scr_prefix *p, uint64_t inode,
-                struct scr_identity *out, struct scr_err *err)
-{
-    scr_hash *h = scr_hash_new();
-    int rc;
-    TRY_OUT(h ? scr_prefix_state_read(env, p, IDENTITY_FILE, h, err)
-              : scr_no_memory(err));
-    if (!take(h, inode, out))
-        TRY_OUT(SCR_E_NOENT);
-out:
-    scr_hash_delete(h);
-    return rc;
-}
+/* --- what callers get --- */
 
 int scr_identity_read(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_identity *out, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
+    struct record r;
     uint64_t inode = 0;
     *out = (struct scr_identity){ 0 };
     int rc = inode_of(env, p, &inode, &why);
-    if (rc == SCR_OK)
-        rc = look(env, p, inode, out, &why);
+    if (rc == SCR_OK && (rc = read_either(env, p, &r, &why)) == SCR_OK)
+        (void)take(&r, inode, out);
     if (rc == SCR_E_CORRUPT)
         scr_log(env->log, SCR_LOG_WARN,
                 "%s: what is cached for this prefix directory is not found, and "
@@ -128,15 +189,14 @@ int scr_identity_make(const struct scr_env *env, const struct scr_prefix *p,
 {
     struct making m = { .env = env, .out = out };
     *out = (struct scr_identity){ 0 };
-    int rc = inode_of(env, p, &m.inode, err);
-    if (rc != SCR_OK)
-        return rc;
-    int had = look(env, p, m.inode, out, NULL);
-    if (had == SCR_OK)
-        return SCR_OK;
-    rc = scr_prefix_state_update(env, p, IDENTITY_FILE, make, &m, err);
-    out->is_new = out->is_new && had == SCR_E_NOENT;
-    return rc;
+    TRY(inode_of(env, p, &m.inode, err));
+    int had = read_either(env, p, &m.r, NULL);
+    if (had != SCR_OK || !take(&m.r, m.inode, out)) {
+        TRY(scr_prefix_state_update(env, p, IDENTITY_FILE, make, &m, err));
+        out->is_new = out->is_new && (had == SCR_OK || had == SCR_E_NOENT);
+    }
+    keep_both(env, p, &m.r);
+    return SCR_OK;
 }
 
 int scr_identity_open(const struct scr_env *env, const char *path, const char *name,

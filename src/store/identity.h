@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The identity of a prefix directory: a random number in <prefix>/.scr/identity.scr,
- * made once. Datasets cached for a prefix directory are below a name made from it
+ * made once, and again in identity.copy.scr, as without it nothing that is cached is
+ * found. Datasets cached for a prefix directory are below a name made from it
  * (store/cache.h), so that one job's caches keep those of several prefix directories
  * apart.
  *
@@ -26,11 +27,11 @@ struct scr_identity {
     int is_new; /* it was made by this very call: there was none, also no damaged one */
 };
 
-/* Only looks. A damaged file counts as none, with a warning. */
+/* Only looks. Where both files are damaged there is none, with a warning. */
 int scr_identity_read(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_identity *out, struct scr_err *err);
 /* Makes one if there is none that fits; of several that do so at once all get the same.
- * A damaged file is kept aside, with a warning. */
+ * A damaged file is kept aside, with a warning, and written again as the other one. */
 int scr_identity_make(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_identity *out, struct scr_err *err);
 /* 1 and opens the prefix directory at path (NULL: none) if it is still the one of that

@@ -34,6 +34,7 @@ static const struct traits {
     { SCR_AUTOPILOT_FILE, SCR_VOLATILE, 1, 0 },
     { "current.scr", SCR_DURABLE, 1, 0 },
     { "identity.scr", SCR_DURABLE, 1, 0 },
+    { "identity.copy.scr", SCR_DURABLE, 1, 0 },
     { NULL, SCR_DURABLE, 0, 0 },
 };
 

@@ -34,7 +34,8 @@ import trials
 
 SCHEMES = (("XOR", 1), ("RS", 2), ("PARTNER", 1), ("SINGLE", 1))
 NODES = (("n1", "n2", "n3", "n4"), ("n1", "n1", "n2", "n3", "n4"), ("n1", "n2", "n3", "n4", "n5"))
-STATE_FILES = ("index.scr", "flush.scr", "halt.scr", "identity.scr", "nodes.scr")
+STATE_FILES = ("index.scr", "flush.scr", "halt.scr", "identity.scr", "identity.copy.scr",
+               "nodes.scr")
 BULK = ("cached file", "flushed file", "parity")
 MAGIC = bytes.fromhex("951fc3f5")
 OUTCOMES = ("unused", "repaired", "other copy", "older", "refused")
@@ -209,7 +210,7 @@ class Flips(trials.World):
     def promised(self, flips, gone, kept=None):
         """The newest of self.kept with a good copy; None: there is none."""
         places = [place for place, *_ in flips]
-        has_cache = not any(place.kind == "identity" for place in places) # C13: else it is another directory's
+        has_cache = not {"identity", "identity.copy"} <= {p.kind for p in places} # C13: else it is another directory's
         for v in reversed(kept or self.kept):
             hit = {place.node for place in places if place.node and place.id in (0, v.id)}
             if v.cached and has_cache and spec.is_whole(v, self.spread, gone | hit):

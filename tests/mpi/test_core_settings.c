@@ -200,6 +200,8 @@ MPI_CASE(a_prefix_of_another_version_gets_a_warning)
         if (job.rank == 0 && rows[i].damaged)
             job_flip(path, 50);
         CHECK(job.rank > 0 || rows[i].damaged || unlink(path) == 0);
+        snprintf(path, sizeof path, "%s/.scr/identity.copy.scr", job.prefix);
+        CHECK(job.rank > 0 || unlink(path) == 0);
         mpi_test_barrier(job.comm);
         job.out = tmpfile();
         ctx = job_start(&job, nodes, rows[i].setting, NULL);

@@ -123,12 +123,12 @@ MPI_CASE(a_copied_prefix_begins_with_an_empty_cache)
     job_free(&one);
 }
 
-/* It is like a fresh one, and a line reports it. */
-JOB_CASE(a_damaged_identity_is_kept_aside_and_replaced, 4)
+/* What is only in cache is found again, and a line reports it. */
+JOB_CASE(a_damaged_identity_is_kept_aside_and_restored, 4)
 {
     char path[800];
     job->out = tmpfile();
-    struct scr_ctx *ctx = job_start(job, "n1,n2", "SCR_FLUSH=1", NULL);
+    struct scr_ctx *ctx = job_start(job, "n1,n2", NULL);
     job_checkpoint(job, ctx, "first", 1);
     job_kill(job, ctx);
     snprintf(path, sizeof path, "%s/.scr/identity.scr", job->prefix);
@@ -136,7 +136,7 @@ JOB_CASE(a_damaged_identity_is_kept_aside_and_replaced, 4)
         job_flip(path, 40);
     ctx = job_start(job, "n1,n2", NULL);
     CHECK_INT(job_said(job, "identity.scr.damaged.1"), 1);
-    job_check_restart(job, ctx, "first", 1); /* from the prefix */
+    job_check_restart(job, ctx, "first", 1);
     job_end(job, ctx);
     ctx = job_start(job, "n1,n2", NULL);
     CHECK_INT(job_said(job, "damaged"), 1);
@@ -336,7 +336,7 @@ int main(int argc, char **argv)
                   RUN(a_second_prefix_flushes_nothing_of_the_first),
                   RUN(a_moved_prefix_finds_its_cache),
                   RUN(a_copied_prefix_begins_with_an_empty_cache),
-                  RUN(a_damaged_identity_is_kept_aside_and_replaced),
+                  RUN(a_damaged_identity_is_kept_aside_and_restored),
                   RUN(every_call_of_the_first_start_may_fail),
                   RUN(jobs_with_other_prefixes_run_side_by_side),
                   RUN(a_second_run_of_a_prefix_is_refused),

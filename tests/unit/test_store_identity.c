@@ -41,6 +41,11 @@ static void put(const char *dir, const void *bytes, size_t n)
     test_put(test_path("%s/.scr/identity.scr", dir), bytes, n);
 }
 
+static void put_copy(const char *dir, const void *bytes, size_t n)
+{
+    test_put(test_path("%s/.scr/identity.copy.scr", dir), bytes, n);
+}
+
 static void it_is_made_once_and_looking_makes_none(void **state)
 {
     (void)state;
@@ -85,13 +90,34 @@ static void a_moved_directory_keeps_it_and_a_copy_gets_its_own(void **state)
     test_store_close(&t);
 }
 
-static void a_damaged_file_is_kept_aside(void **state)
+static void a_damaged_file_is_restored_from_the_other(void **state)
 {
     (void)state;
     struct test_store t;
     test_store_open(&t);
     struct scr_identity id = make(&t);
     put("prefix", "garbage", 7);
+    assert_string_equal(look(&t).name, id.name);
+    assert_string_equal(test_store_log(&t), "");
+    assert_string_equal(make(&t).name, id.name);
+    assert_non_null(strstr(test_store_log(&t), "identity.scr.damaged.1"));
+    put_copy("prefix", "garbage", 7);
+    assert_string_equal(make(&t).name, id.name);
+    put("prefix", "garbage", 7);
+    assert_string_equal(look(&t).name, id.name);
+    assert_int_equal(unlink(test_path("prefix/.scr/identity.scr")), 0);
+    assert_string_equal(make(&t).name, id.name);
+    test_store_close(&t);
+}
+
+static void two_damaged_files_are_kept_aside(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    struct scr_identity id = make(&t);
+    put("prefix", "garbage", 7);
+    put_copy("prefix", "garbage", 7);
     assert_string_equal(look(&t).name, "");
     assert_non_null(strstr(test_store_log(&t), "makes another identity"));
     struct scr_identity fresh = make(&t);
@@ -124,6 +150,7 @@ static void what_is_no_identity_is_replaced(void **state)
         scr_hash_delete(h);
         assert_string_equal(look(&t).name, "");
         (void)make(&t);
+        put_copy("prefix", "", 0);
     }
     test_store_close(&t);
 }
@@ -187,7 +214,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_made_once_and_looking_makes_none),
         cmocka_unit_test(a_moved_directory_keeps_it_and_a_copy_gets_its_own),
-        cmocka_unit_test(a_damaged_file_is_kept_aside),
+        cmocka_unit_test(a_damaged_file_is_restored_from_the_other),
+        cmocka_unit_test(two_damaged_files_are_kept_aside),
         cmocka_unit_test(what_is_no_identity_is_replaced),
         cmocka_unit_test(any_call_may_fail),
         cmocka_unit_test(of_two_that_begin_together_both_get_the_same),
