@@ -435,7 +435,7 @@ int scr_dir_may_remove(const struct scr_sys *sys, const char *path, const char *
     return rc;
 }
 
-/* A directory that is in use, or above ours in one of somebody else. */
+/* A directory in use, or one above ours that only its owner may remove. */
 static int may_stay(int error, int is_above)
 {
     return error == ENOTEMPTY || error == EEXIST || error == EBUSY ||

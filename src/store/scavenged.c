@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a scavenge left of a dataset that a job then flushed itself. */
+/* Remains of a scavenge of a dataset that a job then flushed itself. */
 #include "store/scavenged.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a scavenge left of a dataset that a job then flushed itself. Local. */
+/* Remains of a scavenge of a dataset that a job then flushed itself. Local. */
 #ifndef SCR_STORE_SCAVENGED_H
 #define SCR_STORE_SCAVENGED_H
 
