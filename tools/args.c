@@ -235,8 +235,7 @@ int scr_args_parse(const struct scr_cmd *cmd, int argc, char **argv, struct scr_
     *a = (struct scr_args){ .after_dashes = -1 };
     *builtin = SCR_ARGS_RUN;
     a->operand = scr_calloc((size_t)argc + 1, sizeof *a->operand);
-    if (a->operand == NULL)
-        return scr_no_memory(err);
+    TRY(a->operand ? SCR_OK : scr_no_memory(err));
     int rc = cmd->raw ? parse_raw(&p) : parse_words(&p, cmd->stop_at_operand);
     while (rc == SCR_OK && p.at < argc)
         add_operand(a, argv[p.at++]);

@@ -38,8 +38,7 @@ static int64_t next_number(int64_t last)
 int scr_attended_begin(const struct scr_tool *t, int64_t *number, struct scr_err *err)
 {
     char text[NUMBER_MAX], *path = scr_prefix_file(&t->prefix, SCR_SCAVENGE_NUMBER);
-    if (path == NULL)
-        return scr_no_memory(err);
+    TRY(path ? SCR_OK : scr_no_memory(err));
     *number = next_number(read_number(t, path));
     int n = snprintf(text, sizeof text, "%lld", (long long)*number);
     int rc = scr_file_replace(t->env.sys, path, text, (size_t)n,

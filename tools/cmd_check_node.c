@@ -39,8 +39,7 @@ static int write_and_read(const struct check *c, const char *path, struct scr_er
     void *back = NULL;
     size_t n = 0;
     char *bytes = malloc(PROBE);
-    if (bytes == NULL)
-        return scr_no_memory(err);
+    TRY(bytes ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < PROBE; i++)
         bytes[i] = (char)(i * 31 + (i >> 8));
     int rc;

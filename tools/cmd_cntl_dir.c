@@ -30,8 +30,7 @@ static int print_dir(struct scr_tool *t, const struct scr_args *a,
         return SCR_OK;
     }
     char *dir = scr_place_dir(place, s->path, is_local);
-    if (dir == NULL)
-        return scr_no_memory(err);
+    TRY(dir ? SCR_OK : scr_no_memory(err));
     scr_tool_print(t, "%s\n", dir);
     free(dir);
     return SCR_OK;

@@ -83,11 +83,9 @@ static int ask_caches(struct postrun *p, struct scr_err *err)
         scr_survey_open(&s, &t->env, (const char *const *)reach.cntl, reach.n, err));
     for (size_t i = 0; i < reach.nshared; i++)
         TRY_OUT(scr_survey_add_shared(&s, reach.shared[i], err));
-    if (scr_survey_ids(&s, &ids, &n) != SCR_OK)
-        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(scr_survey_ids(&s, &ids, &n) == SCR_OK ? SCR_OK : scr_no_memory(err));
     for (int i = 0; i < n; i++)
-        if (note_cached(p, s.map, ids[i]) != SCR_OK)
-            TRY_OUT(scr_no_memory(err));
+        TRY_OUT(note_cached(p, s.map, ids[i]) == SCR_OK ? SCR_OK : scr_no_memory(err));
 out:
     free(ids);
     scr_survey_fini(&s);
@@ -292,8 +290,7 @@ static int edit_back(struct scr_index *index, void *arg, int *changed,
     struct scr_lost_output_choice c = scr_lost_output_choose(&list, l->oldest);
     int bad = list.bad;
     scr_restart_list_fini(&list);
-    if (bad)
-        return scr_no_memory(err);
+    TRY(!bad ? SCR_OK : scr_no_memory(err));
     char *text = scr_lost_output_text(
         l, &c, p->stays ? SCR_LOST_OUTPUT_STAY : SCR_LOST_OUTPUT_NEXT);
     if (text != NULL)

@@ -195,8 +195,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int rc;
     TRY_OUT(parse(t, a, &s, err));
     TRY_OUT(open_prefix(t, a, &s, &id, err));
-    if ((files = files_dir(t, a, id)) == NULL)
-        TRY_OUT(scr_no_memory(err));
+    TRY_OUT((files = files_dir(t, a, id)) != NULL ? SCR_OK : scr_no_memory(err));
     TRY_OUT(rebuild(t, &s, files, err));
 out:
     free(files);

@@ -143,8 +143,7 @@ static int print(struct scr_tool *t, const struct scr_args *a,
     char *text = is_line                          ? scr_status_line(s)
                  : a->opt[OPT_PROMETHEUS] != NULL ? scr_status_prometheus(t, s)
                                                   : scr_status_text(t, s);
-    if (text == NULL)
-        return scr_no_memory(err);
+    TRY(text ? SCR_OK : scr_no_memory(err));
     scr_tool_print(t, "%s%s", text, is_line ? "\n" : "");
     free(text);
     return SCR_OK;

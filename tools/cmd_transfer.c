@@ -97,8 +97,7 @@ static int given_dir(struct scr_tool *t, const char *given, char **dir,
     int rc;
     TRY_OUT(path ? scr_tool_reach(t, NULL, path, &r, err) : SCR_E_NOMEM);
     TRY_OUT(scr_cwd(&cwd, err));
-    if ((*dir = scr_path_join(cwd, path)) == NULL)
-        TRY_OUT(scr_no_memory(err));
+    TRY_OUT((*dir = scr_path_join(cwd, path)) != NULL ? SCR_OK : scr_no_memory(err));
 out:
     scr_reach_fini(&r);
     free(cwd);

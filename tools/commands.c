@@ -107,8 +107,7 @@ int scr_commands_take(const struct scr_launcher *l, const char *const *args,
 {
     size_t n = count(args);
     const char **copy = scr_calloc(n + 1, sizeof *copy);
-    if (copy == NULL)
-        return scr_no_memory(err);
+    TRY(copy ? SCR_OK : scr_no_memory(err));
     memcpy(copy, args, n * sizeof *copy);
     int rc = take_all(l, copy, c, err);
     free(copy);

@@ -58,8 +58,7 @@ static int add_place(const struct scr_tool *t, const struct scr_place *place,
     const char *what = is_shared ? "shared cache" : "control directory";
     struct stat st;
     char *dir = scr_place_dir(place, store->path, strcmp(store->group, "NODE") == 0);
-    if (dir == NULL)
-        return scr_no_memory(err);
+    TRY(dir ? SCR_OK : scr_no_memory(err));
     int rc = SCR_OK;
     int there = scr_file_stat(t->env.sys, dir, &st, NULL) == SCR_OK;
     if (there && (rc = check_ours(what, dir, &st, err)) == SCR_OK)

@@ -158,8 +158,7 @@ void scr_tool_print_line(struct scr_tool *t, const char *fmt, ...)
 
 int scr_tool_json(struct scr_tool *t, struct json_t *value, struct scr_err *err)
 {
-    if (value == NULL)
-        return scr_no_memory(err);
+    TRY(value ? SCR_OK : scr_no_memory(err));
     if (json_dumpf(value, t->out, JSON_INDENT(2)) == 0)
         fputc('\n', t->out);
     json_decref(value);

@@ -253,8 +253,7 @@ int scr_cursor_end(struct scr_cursor *c, int all, struct scr_err *err)
 {
     if (all && (c->left > 0 || (c->feed != NULL && c->feed->rest > 0)))
         scr_cursor_refuse(c, "bytes left over");
-    if (c->no_memory)
-        return scr_no_memory(err);
+    TRY(!c->no_memory ? SCR_OK : scr_no_memory(err));
     if (c->feed != NULL && c->feed->rc != SCR_OK)
         return c->feed->rc;
     if (c->wrong == NULL)

@@ -95,8 +95,7 @@ static int step_along(const struct scr_sys *sys, int *fd, struct scr_str *shown,
             continue;
         scr_str_append(shown, "/");
         scr_str_append(shown, name);
-        if (shown->bad)
-            return scr_no_memory(err);
+        TRY(!shown->bad ? SCR_OK : scr_no_memory(err));
         int rc = step_into(sys, fd, name, shown->p, mode, err);
         if (rc != SCR_OK)
             return rc;
@@ -185,8 +184,7 @@ int scr_dir_make(const struct scr_sys *sys, const char *path, mode_t mode,
     if (is_dir(sys, path))
         return SCR_OK;
     char *copy = scr_path_normal(path);
-    if (copy == NULL)
-        return scr_no_memory(err);
+    TRY(copy ? SCR_OK : scr_no_memory(err));
     int rc = make_with_parents(sys, copy, mode, err);
     free(copy);
     return rc;
@@ -407,8 +405,7 @@ static int remove_at(const struct scr_sys *sys, int parent, const char *name,
 int scr_dir_remove(const struct scr_sys *sys, const char *path, struct scr_err *err)
 {
     char *whole = scr_path_normal(path);
-    if (whole == NULL)
-        return scr_no_memory(err);
+    TRY(whole ? SCR_OK : scr_no_memory(err));
     const char *last = scr_path_base(whole);
     int rc;
     if (last[0] == '\0' || strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
@@ -424,8 +421,7 @@ int scr_dir_may_remove(const struct scr_sys *sys, const char *path, const char *
 {
     char *probe = scr_path_join(path, name);
     int rc = SCR_OK;
-    if (probe == NULL)
-        return scr_no_memory(err);
+    TRY(probe ? SCR_OK : scr_no_memory(err));
     int made = sys->mkdirat(AT_FDCWD, probe, 0700) == 0 || errno == EEXIST;
     if (!made && errno != ENOSPC && errno != EDQUOT)
         rc = scr_fail(err, SCR_E_IO, errno, "write to %s", path);

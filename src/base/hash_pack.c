@@ -59,8 +59,7 @@ int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
 {
     struct scr_cursor c;
     scr_hash *fresh = scr_hash_new();
-    if (fresh == NULL)
-        return scr_no_memory(err);
+    TRY(fresh ? SCR_OK : scr_no_memory(err));
     scr_cursor_init(&c, buf, n);
     unpack_level(&c, fresh, SCR_HASH_DEPTH);
     int rc;

@@ -51,13 +51,11 @@ int scr_hostlist_add(struct scr_hostlist *list, const char *name, struct scr_err
     if ((list->n & (list->n - 1)) == 0) { /* full at 0, 1, 2, 4, 8, … */
         size_t cap = list->n ? 2 * list->n : 1;
         char **p = scr_reallocarray(list->name, cap, sizeof *p);
-        if (p == NULL)
-            return scr_no_memory(err);
+        TRY(p ? SCR_OK : scr_no_memory(err));
         list->name = p;
     }
     list->name[list->n] = scr_strdup(name);
-    if (list->name[list->n] == NULL)
-        return scr_no_memory(err);
+    TRY(list->name[list->n] ? SCR_OK : scr_no_memory(err));
     list->n++;
     return SCR_OK;
 }
@@ -397,8 +395,7 @@ static int filter(const struct scr_hostlist *a, const struct scr_hostlist *b, in
     int rc = SCR_OK;
     *out = list;
     char **sorted = borrow(b, scr_by_text);
-    if (sorted == NULL)
-        return scr_no_memory(err);
+    TRY(sorted ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < a->n && rc == SCR_OK; i++) {
         int found =
             bsearch(&a->name[i], sorted, b->n, sizeof *sorted, scr_by_text) != NULL;

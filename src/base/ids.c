@@ -38,8 +38,7 @@ int scr_ids_add(struct scr_ids *s, int id, struct scr_err *err)
     if (at < s->n && s->id[at] == id)
         return SCR_OK;
     int *ids = scr_insert(s->id, at, &s->n, &s->room, sizeof *ids);
-    if (ids == NULL)
-        return scr_no_memory(err);
+    TRY(ids ? SCR_OK : scr_no_memory(err));
     s->id = ids;
     ids[at] = id;
     return SCR_OK;

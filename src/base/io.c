@@ -151,8 +151,7 @@ static int load_fd(const struct scr_fd *f, size_t size, size_t max, char **buf,
     *n = 0;
     for (;;) {
         char *p = scr_reallocarray(*buf, size + 1, 1);
-        if (p == NULL)
-            return scr_no_memory(err);
+        TRY(p ? SCR_OK : scr_no_memory(err));
         *buf = p;
         size_t got;
         int rc = scr_read_upto(f, p + *n, size + 1 - *n, &got, err);

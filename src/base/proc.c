@@ -395,8 +395,7 @@ int scr_proc_become(const char *user, struct scr_err *err)
     struct passwd pw, *found = NULL;
     char *buf = malloc(BUFFER);
     int rc = SCR_OK;
-    if (buf == NULL)
-        return scr_no_memory(err);
+    TRY(buf ? SCR_OK : scr_no_memory(err));
     if (getpwnam_r(user, &pw, buf, BUFFER, &found) != 0 || found == NULL)
         rc = scr_fail(err, SCR_E_NOENT, 0, "user %s is not known here", user);
     else if (pw.pw_uid != geteuid() && geteuid() != 0)

@@ -281,8 +281,7 @@ int scr_cfg_unpack(struct scr_cfg *cfg, const scr_hash *in, struct scr_err *err)
     int rc = check_packed(in, err);
     for (int s = 0; s < SCR_CFG_NSOURCES && rc == SCR_OK; s++) {
         scr_hash *copy = scr_hash_dup(scr_hash_get(in, source_keys[s]));
-        if (copy == NULL)
-            return scr_no_memory(err);
+        TRY(copy ? SCR_OK : scr_no_memory(err));
         scr_hash_delete(cfg->source[s]);
         cfg->source[s] = copy;
     }

@@ -30,8 +30,7 @@ static int set_default(struct scr_cfg *cfg, const char *name, const char *value,
                        const char *from, struct scr_err *err)
 {
     char *origin = scr_asprintf("default, from %s", from);
-    if (origin == NULL)
-        return scr_no_memory(err);
+    TRY(origin ? SCR_OK : scr_no_memory(err));
     int rc = scr_source_set(cfg->source[SCR_CFG_DEFAULT], name, value, origin, err);
     free(origin);
     return rc;
@@ -49,8 +48,7 @@ static int derive_from_environ(struct scr_cfg *cfg, const struct from_environ *r
     if (value == NULL || has_default(cfg, row->name))
         return SCR_OK;
     char *from = scr_asprintf("$%s", row->variable);
-    if (from == NULL)
-        return scr_no_memory(err);
+    TRY(from ? SCR_OK : scr_no_memory(err));
     int rc = set_default(cfg, row->name, value, from, err);
     free(from);
     return rc;

@@ -42,8 +42,7 @@ static int each_line(const struct builder *b, const char *key,
 {
     int rc = SCR_OK;
     scr_hash *lines = scr_cfg_lines(b->cfg, key);
-    if (lines == NULL)
-        return scr_no_memory(b->err);
+    TRY(lines ? SCR_OK : scr_no_memory(b->err));
     for (SCR_HASH_EACH(e, lines)) {
         struct line line = line_of(key, e);
         if (rc == SCR_OK)
@@ -120,8 +119,7 @@ static int add_hosts(const struct builder *b, const struct line *line)
     TRY(check_hosts(b, line));
     (void)scr_hash_unset(b->out->groups, line->value);
     scr_hash *hosts = scr_hash_set(b->out->groups, line->value, NULL);
-    if (hosts == NULL)
-        return scr_no_memory(b->err);
+    TRY(hosts ? SCR_OK : scr_no_memory(b->err));
     for (SCR_HASH_EACH(e, scr_cfg_line_children(line->hash))) {
         const char *child = scr_hash_elem_key(e);
         const char *value = scr_cfg_line_get(line->hash, child, NULL);
@@ -136,8 +134,7 @@ static int add_hosts(const struct builder *b, const struct line *line)
 static int add_groups(const struct builder *b)
 {
     b->out->groups = scr_hash_new();
-    if (b->out->groups == NULL)
-        return scr_no_memory(b->err);
+    TRY(b->out->groups ? SCR_OK : scr_no_memory(b->err));
     for (int s = SCR_CFG_NSOURCES - 1; s >= 0; s--)
         for (SCR_HASH_EACH(e, scr_source_lines(b->cfg->source[s], "GROUPS"))) {
             struct line line = line_of("GROUPS", e);
@@ -151,8 +148,7 @@ static int take_group(const struct builder *b, const char *name, const char *wha
                       const char *origin, char **out)
 {
     *out = scr_conf_upper(name, strlen(name));
-    if (*out == NULL)
-        return scr_no_memory(b->err);
+    TRY(*out ? SCR_OK : scr_no_memory(b->err));
     if (group_exists(b->out, *out))
         return SCR_OK;
     return scr_fail(
@@ -314,8 +310,7 @@ static int build_implied(const struct builder *b, int cache_store)
 {
     const struct scr_params *prm = b->prm;
     struct scr_reddesc *r = b->out->red = scr_calloc(1, sizeof *b->out->red);
-    if (r == NULL)
-        return scr_no_memory(b->err);
+    TRY(r ? SCR_OK : scr_no_memory(b->err));
     b->out->nreds = 1;
     *r = (struct scr_reddesc){ .enabled = 1,
                                .interval = 1,
@@ -329,8 +324,7 @@ static int build_implied(const struct builder *b, int cache_store)
         r->set_failures = replicas(b, prm->set_failures);
     r->origin =
         scr_asprintf("SCR_COPY_TYPE, %s", scr_cfg_origin(b->cfg, "SCR_COPY_TYPE"));
-    if (r->origin == NULL)
-        return scr_no_memory(b->err);
+    TRY(r->origin ? SCR_OK : scr_no_memory(b->err));
     TRY(take_group(b, prm->group, "SCR_GROUP", scr_cfg_origin(b->cfg, "SCR_GROUP"),
                    &r->group));
     return check_store_of(b, "SCR_CACHE_BASE", r->origin, prm->cache_base, cache_store);
@@ -406,8 +400,7 @@ static int add_red(const struct builder *b, const struct line *line)
         .index = index, .interval = 1, .set_size = 1, .set_failures = 1, .count = -1
     };
     r->origin = scr_strdup(line->origin);
-    if (r->origin == NULL)
-        return scr_no_memory(b->err);
+    TRY(r->origin ? SCR_OK : scr_no_memory(b->err));
     int rc = get_int(b, line, "ENABLED", &r->enabled);
     if (rc != SCR_OK || r->enabled)
         return rc == SCR_OK ? fill_red(b, line, r) : rc;
@@ -442,8 +435,7 @@ static int build_reds(const struct builder *b)
     scr_hash *lines = scr_cfg_lines(b->cfg, "CKPT");
     size_t n = scr_hash_size(lines);
     scr_hash_delete(lines);
-    if (lines == NULL)
-        return scr_no_memory(b->err);
+    TRY(lines ? SCR_OK : scr_no_memory(b->err));
     if (n == 0)
         return scr_fail(b->err, SCR_E_CONFIG, 0,
                         "SCR_COPY_TYPE=FILE (%s): there are no CKPT lines",
@@ -451,8 +443,7 @@ static int build_reds(const struct builder *b)
     if (n > 1024)
         return scr_fail(b->err, SCR_E_CONFIG, 0, "more than 1024 CKPT lines");
     b->out->red = scr_calloc(n, sizeof *b->out->red);
-    if (b->out->red == NULL)
-        return scr_no_memory(b->err);
+    TRY(b->out->red ? SCR_OK : scr_no_memory(b->err));
     b->out->nreds = (int)n;
     TRY(each_line(b, "CKPT", add_red));
     return check_reds(b);

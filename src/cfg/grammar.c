@@ -71,8 +71,7 @@ static int append_variable(struct cursor *c, const char *name, size_t n,
     if (n > MAX_NAME)
         return scr_fail(c->err, SCR_E_CONFIG, 0, "name of a variable is too long");
     char *copy = scr_asprintf("%.*s", (int)n, name);
-    if (copy == NULL)
-        return scr_no_memory(c->err);
+    TRY(copy ? SCR_OK : scr_no_memory(c->err));
     const char *value = c->lookup(copy, c->arg);
     int rc = SCR_OK;
     if (value == NULL)
@@ -204,8 +203,7 @@ static int take_items(struct cursor *c, struct scr_conf_line *out)
         if (out->n == MAX_ITEMS)
             return scr_fail(c->err, SCR_E_CONFIG, 0, "more than %d items", MAX_ITEMS);
         void *grown = scr_reallocarray(out->item, out->n + 1, sizeof *out->item);
-        if (grown == NULL)
-            return scr_no_memory(c->err);
+        TRY(grown ? SCR_OK : scr_no_memory(c->err));
         out->item = grown;
         out->item[out->n] = (struct scr_conf_item){ 0 };
         int rc = take_item(c, &out->item[out->n++]);

@@ -128,8 +128,7 @@ static int read_line(struct reader *r, const char *text, size_t n, struct scr_er
 {
     struct scr_conf_line line;
     char *origin = scr_asprintf("%s:%d", r->path, r->line);
-    if (origin == NULL)
-        return scr_no_memory(err);
+    TRY(origin ? SCR_OK : scr_no_memory(err));
     struct scr_err cause = SCR_ERR_INIT;
     int rc;
     TRY_OUT(scr_conf_parse(text, n, scr_source_lookup, r->cfg, &line, &cause));
@@ -223,8 +222,7 @@ static int read_own_file(struct reader *r, struct scr_err *err)
 {
     TRY(scr_cfg_derive_prefix(r->cfg, err));
     char *path = scr_path_join(r->cfg->prefix, ".scrconf");
-    if (path == NULL)
-        return scr_no_memory(err);
+    TRY(path ? SCR_OK : scr_no_memory(err));
     r->path = path;
     r->own = 1;
     int rc = read_if_there(r, err);

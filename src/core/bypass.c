@@ -38,8 +38,7 @@ static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n, int pendin
     struct scr_output *out = &ctx->out;
     struct scr_older *more =
         scr_reallocarray(out->older, out->nolder + n + 1, sizeof *more);
-    if (more == NULL)
-        return scr_no_memory(err);
+    TRY(more ? SCR_OK : scr_no_memory(err));
     out->older = more;
     for (size_t i = 0; i < n; i++)
         out->older[out->nolder++] =
@@ -155,8 +154,7 @@ static int make_dir(struct scr_ctx *ctx, const char *path, struct scr_table *mad
     if (scr_table_find(made, dir) == NULL) {
         TRY_OUT(check_inside(ctx, dir, err));
         TRY_OUT(scr_dir_make(ctx->env.sys, dir, DIR_MODE, err));
-        if (scr_table_add(made, dir) == NULL)
-            TRY_OUT(scr_no_memory(err));
+        TRY_OUT(scr_table_add(made, dir) != NULL ? SCR_OK : scr_no_memory(err));
     }
 out:
     free(dir);
@@ -297,8 +295,7 @@ static int measure_file(struct written *w, const struct scr_routed *r,
     if (rc != SCR_OK)
         return rc;
     struct scr_listed *f = scr_table_add(&w->files, r->item.name);
-    if (f == NULL)
-        return scr_no_memory(err);
+    TRY(f ? SCR_OK : scr_no_memory(err));
     scr_listed_set_size(f, size);
     if (ctx->prm.crc_on_flush)
         scr_listed_set_crc(f, crc);

@@ -90,8 +90,7 @@ static int make(const struct scr_ctx *ctx, struct making *m, struct scr_err *err
 {
     TRY(scr_prefix_index_read(&ctx->env, &ctx->prefix, &m->index, err));
     scr_restart_copies(ctx, &m->index, &m->list);
-    if (m->list.bad)
-        return scr_no_memory(err);
+    TRY(!m->list.bad ? SCR_OK : scr_no_memory(err));
     if (m->list.n > 0)
         qsort(m->list.c, m->list.n, sizeof *m->list.c, compare);
     make_rows(ctx, m);

@@ -22,8 +22,7 @@ static int enter(struct scr_ctx *ctx, int id, const scr_hash *dset, struct scr_e
     r->is_foreign = 1;
     scr_restart_read_there(ctx, id);
     ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id; /* on all ranks or on none */
-    if ((r->name = scr_strdup(d.name)) == NULL)
-        return scr_no_memory(err);
+    TRY((r->name = scr_strdup(d.name)) != NULL ? SCR_OK : scr_no_memory(err));
     return scr_catalog_add(&r->catalog, &r->share, err);
 }
 

@@ -15,8 +15,7 @@ int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err)
     ctx->cache.held = held != NULL ? held : ctx->cache.held;
     int *leaving = scr_reallocarray(ctx->cache.leaving, room, sizeof *leaving);
     ctx->cache.leaving = leaving != NULL ? leaving : ctx->cache.leaving;
-    if (held == NULL || leaving == NULL)
-        return scr_no_memory(err);
+    TRY(held && leaving ? SCR_OK : scr_no_memory(err));
     ctx->cache.room = room;
     return SCR_OK;
 }

@@ -277,8 +277,7 @@ static int find_prefix(const struct scr_ctx *ctx, char **path, struct scr_err *e
     int rc;
     TRY_OUT(scr_cwd(&cwd, err));
     *path = scr_path_join(cwd, ctx->prm.prefix ? ctx->prm.prefix : ".");
-    if (*path == NULL)
-        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(*path ? SCR_OK : scr_no_memory(err));
 out:
     free(cwd);
     return rc;
@@ -321,8 +320,7 @@ static int read_config(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err
 {
     TRY(load_config(ctx, err));
     scr_hash *config = scr_hash_set(found, "CONFIG", NULL);
-    if (config == NULL)
-        return scr_no_memory(err);
+    TRY(config ? SCR_OK : scr_no_memory(err));
     return scr_cfg_pack(ctx->cfg, config, err);
 }
 

@@ -33,8 +33,7 @@ static int choose_dests(const struct scr_ctx *ctx, int by_rank, struct scr_table
                              : scr_asprintf("scr.dataset.%d/%s", id, name);
         struct dest *d = dest != NULL ? scr_table_add(dests, dest) : NULL;
         free(dest);
-        if (d == NULL)
-            return scr_no_memory(err);
+        TRY(d ? SCR_OK : scr_no_memory(err));
         d->of = f;
     }
     return SCR_OK;

@@ -57,8 +57,7 @@ int scr_readable_path(const struct scr_ctx *ctx, const struct scr_readable *f,
     if (f == NULL || f->path != NULL)
         return SCR_OK;
     char *own = scr_path_join(r->dir, scr_path_base(f->item.name));
-    if (own == NULL)
-        return scr_no_memory(err);
+    TRY(own ? SCR_OK : scr_no_memory(err));
     const struct scr_entry *e =
         scr_filemap_entry(ctx->cache.map, r->id, ctx->world.rank);
     const struct scr_file *file = e != NULL ? scr_table_find(&e->files, own) : NULL;

@@ -98,8 +98,7 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
     const char *cache = ctx->cache.dirs[out->red->store];
     out->dset_dir = scr_cache_dset_dir(cache, out->id);
     out->rank_dir = scr_cache_rank_dir(cache, out->id, ctx->world.rank);
-    if (!out->name || !out->dset_dir || !out->rank_dir)
-        return scr_no_memory(err);
+    TRY(out->name && out->dset_dir && out->rank_dir ? SCR_OK : scr_no_memory(err));
     return scr_cache_reserve(ctx, 1, err);
 }
 

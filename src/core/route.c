@@ -124,8 +124,7 @@ static int choose_place(struct scr_ctx *ctx, const char *dest, char **rel, char 
 {
     *rel = scr_cache_name(dest, name_is_taken, ctx);
     *path = *rel ? scr_path_join(ctx->out.rank_dir, *rel) : NULL;
-    if (*path == NULL)
-        return scr_no_memory(err);
+    TRY(*path ? SCR_OK : scr_no_memory(err));
     return make_subdir(ctx, *rel, err);
 }
 
@@ -134,8 +133,7 @@ static int note_routed(struct scr_output *out, const char *dest, const char *pat
                        int waits, struct scr_err *err)
 {
     struct scr_routed *r = path ? scr_table_add(&out->routed, dest) : NULL;
-    if (r == NULL)
-        return scr_no_memory(err);
+    TRY(r ? SCR_OK : scr_no_memory(err));
     r->path = path;
     r->waits = waits;
     return SCR_OK;

@@ -156,8 +156,7 @@ static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
     if (scr_redplace_get(desc).store != NULL)
         return SCR_OK;
     char *path = copy_path(cache, id, rank);
-    if (path == NULL)
-        return scr_no_memory(err);
+    TRY(path ? SCR_OK : scr_no_memory(err));
     int rc = scr_filemap_read(ctx->env.sys, path, ctx->cache.map, &why);
     free(path);
     if (rc == SCR_E_NOMEM)

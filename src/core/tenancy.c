@@ -70,8 +70,7 @@ int scr_tenancy_take_prefix(struct scr_ctx *ctx, struct scr_err *err)
     struct scr_lock_holder who;
     uint64_t key = scr_str_key(ctx->prm.job_id);
     char *path = scr_prefix_file(&ctx->prefix, SCR_RUNS_LOCK);
-    if (path == NULL)
-        return scr_no_memory(err);
+    TRY(path ? SCR_OK : scr_no_memory(err));
     char *hint = scr_asprintf("; if its node was lost, remove %s", path);
     int rc = wait_for_prefix(ctx, path, key) == SCR_E_LOCKED ? SCR_E_TAKEN : SCR_OK;
     if (rc != SCR_OK) {

@@ -165,8 +165,7 @@ int scr_event_encode(const struct scr_event *e, char **line, size_t *n,
     json_decref(root);
     *line = text == NULL ? NULL : scr_asprintf("%s\n", text);
     free(text);
-    if (*line == NULL)
-        return scr_no_memory(err);
+    TRY(*line ? SCR_OK : scr_no_memory(err));
     *n = strlen(*line);
     return SCR_OK;
 }

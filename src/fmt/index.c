@@ -312,8 +312,7 @@ static int take_version_1(const struct scr_frame *f, struct scr_index *x,
     int rc;
     TRY_OUT(h ? scr_hash_unpack(f->packed, f->n, h, NULL, err) : scr_no_memory(err));
     TRY_OUT(convert(h, err));
-    if (repack(x, h, &c) != SCR_OK)
-        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(repack(x, h, &c) == SCR_OK ? SCR_OK : scr_no_memory(err));
     TRY_OUT(take_version_2(&c, x, err));
 out:
     scr_hash_delete(h);

@@ -559,8 +559,7 @@ int scr_rank2file_from_hash(struct scr_rank2file *l, const scr_hash *part,
     struct reader u;
     struct scr_str s = SCR_STR_INIT;
     scr_hash_append(&s, part);
-    if (s.bad)
-        return scr_no_memory(err);
+    TRY(!s.bad ? SCR_OK : scr_no_memory(err));
     take_top(&u, s.p, s.len, 1);
     int rc = take_part(&u, l, err);
     scr_str_free(&s);
@@ -588,8 +587,7 @@ int scr_rank_files_unpack(const void *buf, size_t n, struct scr_rank2file *l,
     TRY_OUT(reader_end(&u, err));
     scr_rank2file_take(l, &fresh);
     /* Not all of l, which takes the parcels of many ranks one by one. */
-    if (l->lost)
-        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(!l->lost ? SCR_OK : scr_no_memory(err));
 out:
     scr_rank2file_fini(&fresh);
     return rc;

@@ -63,8 +63,7 @@ static int reshape(scr_hash *h, int id, int complete, struct scr_rank2file *file
     scr_hash_set_val_i64(h, "COMPLETE", complete);
     scr_hash *dset = scr_hash_set(h, "DSET", NULL);
     part = scr_hash_set(h, "RANK2FILE", part);
-    if (!scr_hash_ok(h))
-        return scr_no_memory(err);
+    TRY(scr_hash_ok(h) ? SCR_OK : scr_no_memory(err));
     int rc = scr_rank2file_from_hash(files, part, err);
     return rc == SCR_OK && old_dataset(dset, id, files) != SCR_OK ? scr_no_memory(err)
                                                                   : rc;

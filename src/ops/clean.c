@@ -406,8 +406,7 @@ int scr_leftover_hold(const struct scr_env *env, struct scr_leftover *o,
 {
     int rc;
     o->locks = scr_calloc(o->dirs.n * NLOCKS, sizeof *o->locks);
-    if (o->locks == NULL)
-        return scr_no_memory(err);
+    TRY(o->locks ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < o->dirs.n && o->name[0] != '\0'; i++) {
         for (size_t j = 0; j < NLOCKS; j++) {
             o->locks[o->nlocks] = (struct scr_lock)SCR_LOCK_INIT;

@@ -152,8 +152,7 @@ static int read_record(const struct job *j, int id, scr_hash *dset,
                        struct scr_rank2file *list, struct scr_err *err)
 {
     int complete = 0;
-    if (dset == NULL)
-        return scr_no_memory(err);
+    TRY(dset ? SCR_OK : scr_no_memory(err));
     int rc = scr_prefix_summary_read(j->env, j->p, id, &complete, dset, NULL);
     if (rc == SCR_E_NOENT || (rc == SCR_OK && !complete))
         return scr_fail(err, SCR_E_MISSING, 0,

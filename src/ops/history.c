@@ -709,8 +709,7 @@ int scr_history_add(struct scr_history *h, const struct scr_event *e,
     if (t.rule == NULL || !isfinite(e->at))
         return SCR_OK;
     t.s = seat_of(h, e);
-    if (t.s == NULL)
-        return scr_no_memory(err);
+    TRY(t.s ? SCR_OK : scr_no_memory(err));
     advance(&t);
     if (t.rule->when != INSIDE || t.s->run >= 0) /* < 0: out of memory */
         t.rule->take(&t);

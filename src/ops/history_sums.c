@@ -197,8 +197,7 @@ static int by_begin(const void *a, const void *b)
 static int sum_idle(struct scr_history *h, struct scr_err *err)
 {
     struct stretch *s = scr_calloc(h->nruns, sizeof *s);
-    if (s == NULL)
-        return scr_no_memory(err);
+    TRY(s ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < h->nruns; i++)
         s[i] = (struct stretch){ h->run[i].begin, h->run[i].begin + h->run[i].wall };
     if (h->nruns > 0)
@@ -249,8 +248,7 @@ static void sum_costs(struct scr_hist_costs *c)
 static int sum_moves(struct scr_hist_moves *m, struct scr_err *err)
 {
     double *rate = scr_calloc(m->n, sizeof *rate);
-    if (rate == NULL)
-        return scr_no_memory(err);
+    TRY(rate ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < m->n; i++) {
         m->secs += m->v[i].secs;
         m->bytes += (double)m->v[i].bytes;
@@ -267,8 +265,7 @@ int scr_history_finish(struct scr_history *h, struct scr_err *err)
 {
     end_runs(h);
     find_lost(h);
-    if (!scr_hist_ok(h))
-        return scr_no_memory(err);
+    TRY(scr_hist_ok(h) ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < h->nruns; i++)
         sum_run(h, &h->run[i]);
     for (size_t i = 0; i < h->ndsets; i++)

@@ -181,8 +181,7 @@ static int judge_cache(const struct scr_judge *q, const struct scr_index *index,
     TRY_OUT(scr_survey_open(&s, q->env, q->cntl, q->ncntl, err));
     for (size_t i = 0; i < q->nshared; i++)
         TRY_OUT(scr_survey_add_shared(&s, q->shared[i], err));
-    if (scr_survey_ids(&s, &ids, &n) != SCR_OK)
-        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(scr_survey_ids(&s, &ids, &n) == SCR_OK ? SCR_OK : scr_no_memory(err));
     for (int i = n - 1; i >= 0; i--) {
         struct scr_candidate *c = add(j, ids[i], 1);
         TRY_OUT(c ? judge_cached(q, &s, ids[i], index, c, err) : scr_no_memory(err));
@@ -219,8 +218,7 @@ static int list_unseen(const struct scr_judge *q, const struct scr_index *index,
         return SCR_OK;
     TRY_OUT(scr_incaches_look(q->env, q->prefix, index, &caches, err));
     for (size_t i = 0; i < caches.n; i++)
-        if (add_unseen(j, &caches.of[i]) != SCR_OK)
-            TRY_OUT(scr_no_memory(err));
+        TRY_OUT(add_unseen(j, &caches.of[i]) == SCR_OK ? SCR_OK : scr_no_memory(err));
     j->unseen = j->n;
 out:
     scr_incaches_fini(&caches);
@@ -375,8 +373,7 @@ static int judge_entry(const struct scr_judge *q, const struct scr_index *index,
     c->current = e.current;
     c->is_ckpt = e.dset.is_ckpt;
     c->copy = scr_copy_state_of(&e);
-    if (c->name == NULL)
-        return scr_no_memory(err);
+    TRY(c->name ? SCR_OK : scr_no_memory(err));
     if (e.failed)
         find(c, SCR_CANDIDATE_FAILED, "a restart could not read it at %s",
              *e.failed != '\0' ? e.failed : "an unknown time");
@@ -578,8 +575,7 @@ static int finish(const struct scr_judge *q, struct scr_judgement *j,
     int rc;
     TRY_OUT(list_copies(q, j, &list, err));
     const struct scr_restart_copy *taken = scr_restart_order(&ask, &list);
-    if (!tell_lost(q, &list, j))
-        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(tell_lost(q, &list, j) ? SCR_OK : scr_no_memory(err));
     for (size_t i = j->unseen; i < j->n; i++) {
         struct scr_candidate *c = &j->c[i];
         const struct scr_restart_copy *copy = &list.c[i - j->unseen];

@@ -65,8 +65,7 @@ static int unpack_one(struct landed *l, const struct scr_listed *is, const char 
     if ((staged ? scr_copy_check(sys, &job, &got, &why)
                 : scr_copy_file(sys, &job, &got, &why)) == SCR_OK) {
         l->n += !staged;
-        if (scr_table_add(&l->spent, s.src) == NULL)
-            TRY_OUT(scr_no_memory(err));
+        TRY_OUT(scr_table_add(&l->spent, s.src) != NULL ? SCR_OK : scr_no_memory(err));
     }
 out:
     scr_stored_fini(&s);

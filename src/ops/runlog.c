@@ -28,8 +28,7 @@ static int set_text(char **to, const char *text, struct scr_err *err)
 static int lose(struct scr_runlog *l, const char *node, struct scr_err *err)
 {
     struct scr_runlog_node *n = scr_table_add(&l->lost, node);
-    if (n == NULL)
-        return scr_no_memory(err);
+    TRY(n ? SCR_OK : scr_no_memory(err));
     l->lost_since += n->run != l->runs + 1;
     n->run = l->runs + 1;
     return SCR_OK;

@@ -68,8 +68,7 @@ static int take_name(struct scr_scan *s, const char *name, struct scr_err *err)
     if (!scr_redfile_parse(name, &scheme, &member, &n, &set_id))
         return SCR_OK;
     struct scr_scan_set *set = find_set(s, scheme, n, set_id);
-    if (set == NULL)
-        return scr_no_memory(err);
+    TRY(set ? SCR_OK : scr_no_memory(err));
     set->found[member] = 1;
     return SCR_OK;
 }
@@ -105,8 +104,7 @@ int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
     s->staged = scr_stage_is_there(env, p, id);
     s->root = s->staged ? scr_stage_dir(p, id) : scr_strdup(p->path);
     s->dset = scr_hash_new();
-    if (s->dir == NULL || s->root == NULL || s->dset == NULL)
-        return scr_no_memory(err);
+    TRY(s->dir && s->root && s->dset ? SCR_OK : scr_no_memory(err));
     return list(s, err);
 }
 
@@ -242,8 +240,7 @@ static int mend_set(const struct scr_scan *s, const struct scr_scan_set *set,
                     int *rebuilt, struct scr_err *err)
 {
     const char **red = found_files(set);
-    if (red == NULL)
-        return scr_no_memory(err);
+    TRY(red ? SCR_OK : scr_no_memory(err));
     const struct scr_rebuild_set left = {
         .n = set->n, .red = red, .out = (const char *const *)set->red, .prefix = s->root
     };

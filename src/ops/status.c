@@ -117,8 +117,7 @@ static int read_flush_file(struct look *l, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     struct stat st;
     char *path = scr_prefix_file(p, "flush.scr");
-    if (path == NULL)
-        return scr_no_memory(err);
+    TRY(path ? SCR_OK : scr_no_memory(err));
     if (scr_file_stat(l->env.sys, path, &st, NULL) == SCR_OK)
         see(l->s, (int64_t)st.st_mtime);
     free(path);

@@ -608,8 +608,7 @@ static int daemon_init(struct daemon *d, struct scr_err *err)
 {
     d->file = scr_daemon_path(d->o->dir, SCR_TRANSFER_FILE);
     d->life_path = scr_daemon_path(d->o->dir, SCR_TRANSFER_LIFE);
-    if (d->file == NULL || d->life_path == NULL)
-        return scr_no_memory(err);
+    TRY(d->file && d->life_path ? SCR_OK : scr_no_memory(err));
     TRY(scr_lock_acquire(d->env->sys, d->life_path, LIFE_MS, &d->life, err));
     d->busy = scr_now_mono();
     d->mover = scr_mover_new(SCR_XFER_PTHREAD, d->env->sys, err);

@@ -135,8 +135,7 @@ static int place_files(struct scr_member *m, const struct scr_member_def *def,
     if (n > UINT32_MAX)
         return scr_fail(err, SCR_E_RANGE, 0, "%zu files", n);
     m->start = scr_calloc(n + 1, sizeof *m->start);
-    if (m->start == NULL)
-        return scr_no_memory(err);
+    TRY(m->start ? SCR_OK : scr_no_memory(err));
     for (; m->nfiles < n; m->nfiles++) {
         size_t f = m->nfiles;
         m->start[f + 1] = m->start[f] + m->files[f].size;
@@ -235,8 +234,7 @@ int scr_member_open(const struct scr_env *env, const struct scr_member_def *def,
         return scr_fail(err, SCR_E_ARG, 0, "member %d of a set of %d", def->me,
                         def->g->n);
     struct scr_member *m = scr_calloc(1, sizeof *m);
-    if (m == NULL)
-        return scr_no_memory(err);
+    TRY(m ? SCR_OK : scr_no_memory(err));
     m->env = env;
     m->g = def->g;
     m->me = def->me;
@@ -468,8 +466,7 @@ static int crc_of(const struct scr_env *env, int fd, const char *path,
 {
     size_t cap = sum->size < SLICE ? (size_t)sum->size : SLICE;
     char *buf = malloc(cap > 0 ? cap : 1);
-    if (buf == NULL)
-        return scr_no_memory(err);
+    TRY(buf ? SCR_OK : scr_no_memory(err));
     int rc = SCR_OK;
     sum->crc = 0;
     for (uint64_t at = 0; rc == SCR_OK && at < sum->size; at += cap) {

@@ -154,8 +154,7 @@ static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *e
     for (size_t f = 0; f < p->nfiles; f++)
         *len += p->files[f].size;
     p->good = scr_calloc(p->nfiles, sizeof *p->good);
-    if (p->good == NULL)
-        return scr_no_memory(err);
+    TRY(p->good ? SCR_OK : scr_no_memory(err));
     return SCR_OK;
 }
 
@@ -310,8 +309,7 @@ static int make_parent(const struct rebuild *r, const char *path, const char *be
     mode_t mode = r->set->prefix ? 0777 : 0700; /* less the umask */
     struct scr_err why = SCR_ERR_INIT;
     char *dir = scr_path_dir(path);
-    if (dir == NULL)
-        return scr_no_memory(err);
+    TRY(dir ? SCR_OK : scr_no_memory(err));
     int rc = below != NULL ? scr_path_check_inside(below, dir, &why) : SCR_OK;
     if (rc == SCR_OK)
         rc = scr_dir_make(r->env->sys, dir, mode, err);
@@ -333,8 +331,7 @@ static int name_files(struct rebuild *r, int i, struct scr_err *err)
                  ? scr_no_memory(err)
                  : make_parent(r, p->files[f].path, r->set->prefix, err);
     }
-    if (p->tmp == NULL)
-        return scr_no_memory(err);
+    TRY(p->tmp ? SCR_OK : scr_no_memory(err));
     return rc;
 }
 

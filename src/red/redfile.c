@@ -352,8 +352,7 @@ static int order_files(struct scr_current *c, struct scr_err *err)
         struct scr_file *f = scr_table_find(&c->files, key);
         if (f == NULL)
             return bad(err, "a file is missing from the list");
-        if (scr_current_lend(c, f) != SCR_OK)
-            return scr_no_memory(err);
+        TRY(scr_current_lend(c, f) == SCR_OK ? SCR_OK : scr_no_memory(err));
     }
     return SCR_OK;
 }
@@ -363,8 +362,7 @@ static int unpack_current(struct scr_cursor *cur, struct unpacking *u,
 {
     struct scr_current *c = scr_current_new(-1, NULL, NULL);
     *out = NULL;
-    if (c == NULL)
-        return scr_no_memory(err);
+    TRY(c ? SCR_OK : scr_no_memory(err));
     u->count = UINT64_MAX;
     unpack_keys(cur, c, u);
     int rc;
@@ -566,8 +564,7 @@ int scr_current_list(const struct scr_current *c, struct scr_member_file **files
     *files = NULL;
     *n = 0;
     *has_crc = 1;
-    if (out == NULL)
-        return scr_no_memory(err);
+    TRY(out ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; rc == SCR_OK && i < c->n; i++) {
         const scr_meta *meta = &c->file[i]->meta;
         out[i].path = (char *)c->file[i]->item.name;
@@ -665,8 +662,7 @@ static int load_header(const struct scr_env *env, const char *path, void **buf,
     int fd = -1, rc;
     *buf = NULL;
     TRY_OUT(open_header(env, path, &fd, size, err));
-    if ((*buf = malloc((size_t)*size)) == NULL)
-        TRY_OUT(scr_no_memory(err));
+    TRY_OUT((*buf = malloc((size_t)*size)) != NULL ? SCR_OK : scr_no_memory(err));
     TRY_OUT(scr_pread_all(SCR_FD(env->sys, fd, path), *buf, (size_t)*size, 0, err));
 out:
     return scr_first(rc, scr_close(env->sys, &fd, path, err));

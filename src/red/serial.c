@@ -22,8 +22,7 @@ static int alloc_buffers(const struct scr_geom *g, struct buffers *b,
     b->slice = len < SLICE ? (size_t)len : SLICE;
     for (b->n = 0; b->n < n; b->n++) {
         b->sym[b->n] = scr_ec_alloc(b->slice);
-        if (b->sym[b->n] == NULL)
-            return scr_no_memory(err);
+        TRY(b->sym[b->n] ? SCR_OK : scr_no_memory(err));
     }
     return SCR_OK;
 }

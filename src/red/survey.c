@@ -298,8 +298,7 @@ static int take_rank(const struct scr_survey *s, struct scr_survey_dataset *d, i
                         d->id, rank);
     d->ranks = desc.ranks;
     struct scr_survey_set *set = find_set(d, &desc);
-    if (set == NULL)
-        return scr_no_memory(err);
+    TRY(set ? SCR_OK : scr_no_memory(err));
     if (red == NULL || set->red[desc.member] != NULL)
         return SCR_OK; /* named, but nothing of it is: as if it were elsewhere */
     set->red[desc.member] = scr_arena_text(&d->sets.arena, red);

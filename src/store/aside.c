@@ -128,8 +128,7 @@ static int each_aside(const struct scr_aside *a, work *do_it, struct scr_err *er
 {
     int64_t *created = NULL;
     int n = 0, rc = scr_filemap_list_aside(a->map, &n, &created);
-    if (rc != SCR_OK)
-        return scr_no_memory(err);
+    TRY(rc == SCR_OK ? SCR_OK : scr_no_memory(err));
     for (int i = 0; i < n && rc == SCR_OK; i++)
         rc = each_rank(a, created[i], do_it, err);
     free(created);
@@ -251,8 +250,7 @@ int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)
 {
     int64_t *created = NULL;
     int n = 0, rc = scr_filemap_list_aside(a->map, &n, &created);
-    if (rc != SCR_OK)
-        return scr_no_memory(err);
+    TRY(rc == SCR_OK ? SCR_OK : scr_no_memory(err));
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         const scr_filemap *aside = scr_filemap_aside(a->map, created[i]);
         const struct scr_entry *e = scr_filemap_first(aside, a->id);

@@ -85,8 +85,7 @@ int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
         (rc = check_component("prefix identity", pl->prefix, err)) != SCR_OK)
         return rc;
     char *rel = place_rel(pl, is_node_local);
-    if (rel == NULL)
-        return scr_no_memory(err);
+    TRY(rel ? SCR_OK : scr_no_memory(err));
     struct scr_err why = SCR_ERR_INIT;
     rc = scr_dir_make_private(env->sys, base, rel, PRIVATE, &why);
     if (rc == SCR_E_NOENT)
@@ -219,8 +218,7 @@ int scr_cache_remove_rank(const struct scr_env *env, const char *cache, int id,
                           int rank, struct scr_err *err)
 {
     char *dir = scr_cache_rank_dir(cache, id, rank);
-    if (dir == NULL)
-        return scr_no_memory(err);
+    TRY(dir ? SCR_OK : scr_no_memory(err));
     int rc = scr_dir_remove(env->sys, dir, err);
     free(dir);
     return rc == SCR_OK ? prune_empty(env, cache, id, err) : rc;
@@ -230,8 +228,7 @@ int scr_cache_remove(const struct scr_env *env, const char *cache, int id,
                      struct scr_err *err)
 {
     char *dir = scr_dset_path(cache, id);
-    if (dir == NULL)
-        return scr_no_memory(err);
+    TRY(dir ? SCR_OK : scr_no_memory(err));
     int rc = scr_dir_remove(env->sys, dir, err);
     free(dir);
     return rc;

@@ -127,8 +127,7 @@ static int order_parts(struct scr_catalog *c, struct scr_err *err)
     size_t n = root->n;
     size_t own = own_part(c);
     int *order = scr_calloc(n, sizeof *order);
-    if (order == NULL)
-        return scr_no_memory(err);
+    TRY(order ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < n; i++)
         order[n - 1 - i] = root->part[(own + (i % 2 ? i / 2 + 1 : n - i / 2)) % n];
     free(root->part);

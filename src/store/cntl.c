@@ -565,8 +565,7 @@ static int look(const struct scr_env *env, const char *dir, struct scr_lock_hold
 {
     char *path = scr_path_join(dir, SCR_CNTL_JOB_LOCK);
     *who = (struct scr_lock_holder){ 0 };
-    if (path == NULL)
-        return scr_no_memory(err);
+    TRY(path ? SCR_OK : scr_no_memory(err));
     (void)scr_lock_look(env->sys, path, who, NULL);
     free(path);
     return SCR_OK;

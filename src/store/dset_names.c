@@ -44,8 +44,7 @@ int scr_dset_ids(const struct scr_env *env, const char *dir, int **ids, size_t *
             (*ids)[(*n)++] = id;
     }
     scr_names_free(names, nnames);
-    if (*ids == NULL)
-        return scr_no_memory(err);
+    TRY(*ids ? SCR_OK : scr_no_memory(err));
     qsort(*ids, *n, sizeof **ids, scr_by_int);
     return SCR_OK;
 }

@@ -165,8 +165,7 @@ static int add_one(struct listing *l, const char *name, int id, const scr_filema
                    struct scr_err *err)
 {
     struct scr_neighbour *grown = scr_reallocarray(l->list, l->n + 1, sizeof *l->list);
-    if (grown == NULL)
-        return scr_no_memory(err);
+    TRY(grown ? SCR_OK : scr_no_memory(err));
     l->list = grown;
     struct scr_neighbour *d = &l->list[l->n++];
     *d = (struct scr_neighbour){ .id = id };
@@ -279,8 +278,7 @@ static int hold(const struct scr_neighbour_at *at, struct scr_neighbour_hold *h,
 {
     const struct scr_env q = quiet(at->env);
     char *dset_dir = h->dir ? scr_cache_dset_dir(h->dir, h->what.id) : NULL;
-    if (dset_dir == NULL)
-        return scr_no_memory(err);
+    TRY(dset_dir ? SCR_OK : scr_no_memory(err));
     *gone = !is_dir(&q, dset_dir);
     free(dset_dir);
     int rc = *gone ? SCR_OK : take_locks(&q, h, gone, err);

@@ -27,8 +27,7 @@ static int try_write(const struct scr_env *env, const struct scr_prefix *p,
 {
     int fd = -1;
     char *probe = scr_asprintf("%s/.probe.%ld", p->scr, (long)getpid());
-    if (probe == NULL)
-        return scr_no_memory(err);
+    TRY(probe ? SCR_OK : scr_no_memory(err));
     int rc;
     TRY_OUT(scr_open(env->sys, probe, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err));
     TRY_OUT(scr_close(env->sys, &fd, probe, err));

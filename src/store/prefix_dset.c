@@ -194,8 +194,7 @@ int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix 
     TRY_OUT(path ? check_id(id, dset, err) : scr_no_memory(err));
     TRY_OUT(scr_dir_make(env->sys, dir, DIR_MODE, err));
     TRY_OUT(summary_base(env, dir, &h, err));
-    if (scr_summary_set(h, dset, complete) != SCR_OK)
-        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(scr_summary_set(h, dset, complete) == SCR_OK ? SCR_OK : scr_no_memory(err));
     TRY_OUT(scr_hash_file_write(env->sys, path, h, SCR_DURABLE, err));
 out:
     scr_hash_delete(h);

@@ -83,8 +83,7 @@ static void lock_scr3(struct scr_txn *s, int exclusive)
 int scr_txn_lock(struct scr_txn *s, struct scr_err *err)
 {
     char *path = scr_asprintf("%s.lock", s->path);
-    if (path == NULL)
-        return scr_no_memory(err);
+    TRY(path ? SCR_OK : scr_no_memory(err));
     int rc = scr_lock_acquire(s->env->sys, path, LOCK_TIMEOUT_MS, &s->lock, err);
     free(path);
     if (rc == SCR_OK)
@@ -149,8 +148,7 @@ int scr_txn_keep_aside(struct scr_txn *s, const char *cause, struct scr_err *err
 {
     for (int n = 1; n <= ASIDE_MAX; n++) {
         char *aside = scr_asprintf("%s.damaged.%d", s->path, n);
-        if (aside == NULL)
-            return scr_no_memory(err);
+        TRY(aside ? SCR_OK : scr_no_memory(err));
         if (scr_file_is_there(s->env->sys, aside)) {
             free(aside);
             continue;

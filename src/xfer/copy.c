@@ -193,9 +193,7 @@ int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
     file->fd = -1;
     file->tmp = job->tmp ? scr_strdup(job->tmp) : scr_copy_tmp(job->dst, job->tag);
     s.tmp = file->tmp;
-    int rc = SCR_OK;
-    if (file->tmp == NULL)
-        rc = scr_no_memory(err);
+    int rc = file->tmp ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = open_source(sys, job, &s.in, &got->st, err);
     if (rc == SCR_OK)

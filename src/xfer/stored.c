@@ -12,8 +12,7 @@ int scr_stored_job(const char *prefix, const struct scr_listed *f, struct scr_st
     char *stored = scr_listed_stored(f);
     s->src = stored ? scr_path_join(prefix, stored) : NULL;
     free(stored);
-    if (s->src == NULL)
-        return scr_no_memory(err);
+    TRY(s->src ? SCR_OK : scr_no_memory(err));
     job->src = s->src;
     if (f->has_size)
         job->size = &f->size;

@@ -44,8 +44,7 @@ static int letter_lend(struct letter *l, const struct scr_str *s, struct scr_err
     const size_t head = sizeof l->total, room = PAGE - head;
     uint64_t total = s->len + head, pages = (total + PAGE - 1) / PAGE;
     *l = (struct letter){ .first = MPI_REQUEST_NULL };
-    if (s->bad)
-        return scr_no_memory(err);
+    TRY(!s->bad ? SCR_OK : scr_no_memory(err));
     if (pages > INT32_MAX)
         return scr_no_memory(err);
     l->bytes = malloc(total < PAGE ? (size_t)total : PAGE);
@@ -551,8 +550,7 @@ int scr_parcel_printf(struct scr_parcels *p, int rank, struct scr_err *err,
 {
     va_list ap;
     struct scr_str *to = scr_parcel_to(p, rank);
-    if (to == NULL)
-        return scr_no_memory(err);
+    TRY(to ? SCR_OK : scr_no_memory(err));
     va_start(ap, fmt);
     scr_str_vprintf(to, fmt, ap);
     va_end(ap);

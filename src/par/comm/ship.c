@@ -20,8 +20,7 @@ int scr_ship_init(struct scr_ship *s, struct scr_err *err)
     for (int i = 0; i < 4; i++)
         s->buf[i] = malloc(s->slice + HEAD);
     for (int i = 0; i < 4; i++)
-        if (s->buf[i] == NULL)
-            return scr_no_memory(err);
+        TRY(s->buf[i] ? SCR_OK : scr_no_memory(err));
     return SCR_OK;
 }
 

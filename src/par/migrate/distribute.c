@@ -187,8 +187,7 @@ static int sort_own(struct dist *d, struct scr_table *away, struct scr_err *err)
         const char *rel = f->item.name;
         const char *path = scr_holdings_path(&d->h, d->h.me, rel);
         const char *target = scr_holdings_target(&d->h, rel);
-        if (path == NULL || target == NULL)
-            return scr_no_memory(err);
+        TRY(path && target ? SCR_OK : scr_no_memory(err));
         if (!is_wanted(d, offer_of(d, d->h.me), rel))
             continue;
         int in_place = strcmp(path, target) == 0;
@@ -222,8 +221,7 @@ static int move_own(struct dist *d, const char *rel, const scr_meta *meta,
     }
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
-    if (scr_table_add(&d->safe, rel) == NULL)
-        return scr_no_memory(err);
+    TRY(scr_table_add(&d->safe, rel) != NULL ? SCR_OK : scr_no_memory(err));
     return scr_holdings_enter(&d->h, rel, meta, err);
 }
 
@@ -252,8 +250,7 @@ static int take_offers(struct dist *d, const struct scr_parcels *in,
 {
     int rc = SCR_OK;
     d->offer = scr_calloc(in->n, sizeof *d->offer);
-    if (d->offer == NULL)
-        return scr_no_memory(err);
+    TRY(d->offer ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < in->n && rc == SCR_OK; i++) {
         struct offer *o = &d->offer[d->noffers++];
         o->holder = in->of[i].rank;
@@ -316,8 +313,7 @@ static int choose_files(const struct dist *d, const struct offer *o,
             break;
         bytes += size;
         struct scr_file *w = scr_table_add(wish, f->item.name);
-        if (w == NULL)
-            return scr_no_memory(err);
+        TRY(w ? SCR_OK : scr_no_memory(err));
         w->found = size;
     }
     return SCR_OK;
@@ -393,8 +389,7 @@ static int take_wishes(struct dist *d, struct pass *p, const struct scr_parcels 
 {
     int rc = SCR_OK;
     p->asked = scr_calloc(in->n, sizeof *p->asked);
-    if (p->asked == NULL)
-        return scr_no_memory(err);
+    TRY(p->asked ? SCR_OK : scr_no_memory(err));
     for (int wrapped = 0; wrapped <= 1; wrapped++)
         for (size_t i = 0; i < in->n && rc == SCR_OK; i++) {
             int owner = in->of[i].rank;

@@ -185,8 +185,7 @@ static int collect_metas(const struct scr_holdings *h, const struct scr_entry *e
         if (rel == NULL || scr_meta_get_filesize(meta, &size) != SCR_OK)
             continue;
         struct known *k = scr_table_add(metas, rel);
-        if (k == NULL)
-            return scr_no_memory(err);
+        TRY(k ? SCR_OK : scr_no_memory(err));
         k->meta = k->meta != NULL ? k->meta : meta;
     }
     return SCR_OK;
@@ -269,8 +268,7 @@ int scr_holdings_inspect(struct scr_holdings *h, struct scr_parcels *offers,
 {
     int rc = SCR_OK, n = scr_filemap_num_ranks_by_dataset(h->map, h->id);
     h->held = scr_calloc((size_t)n, sizeof *h->held);
-    if (h->held == NULL)
-        return scr_no_memory(err);
+    TRY(h->held ? SCR_OK : scr_no_memory(err));
     for (SCR_ENTRIES(e, h->map, h->id)) {
         struct scr_held *held = &h->held[h->nheld];
         if (rc != SCR_OK)
@@ -308,8 +306,7 @@ int scr_holdings_announce(struct scr_holdings *h, const struct scr_table *rels,
 {
     for (SCR_EACH(struct scr_item, e, rels)) {
         const char *target = scr_holdings_target(h, e->name);
-        if (target == NULL)
-            return scr_no_memory(err);
+        TRY(target ? SCR_OK : scr_no_memory(err));
         scr_filemap_add_file(h->map, h->id, h->me, target);
     }
     scr_filemap_add_file(h->map, h->id, h->me, h->tmp);
@@ -328,8 +325,7 @@ int scr_holdings_enter(struct scr_holdings *h, const char *rel, const scr_meta *
                        struct scr_err *err)
 {
     const char *target = scr_holdings_target(h, rel);
-    if (target == NULL)
-        return scr_no_memory(err);
+    TRY(target ? SCR_OK : scr_no_memory(err));
     scr_filemap_add_file(h->map, h->id, h->me, target);
     if (meta != NULL)
         scr_filemap_set_meta(h->map, h->id, h->me, target, meta);

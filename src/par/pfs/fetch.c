@@ -65,8 +65,7 @@ static int choose_names(struct fetch *f, struct scr_err *err)
         char *rel = scr_cache_name(f->file[i].is->item.name, is_taken, &f->names);
         const struct scr_item *name = scr_table_add(&f->names, rel);
         free(rel);
-        if (name == NULL)
-            return scr_no_memory(err);
+        TRY(name ? SCR_OK : scr_no_memory(err));
         f->file[i].rel = name->name;
     }
     return SCR_OK;
@@ -241,8 +240,7 @@ static int list_mine(struct fetch *f, struct scr_err *err)
 {
     const struct scr_rank_files *mine = scr_rank2file_rank(f->list, f->at.world->rank);
     f->file = scr_calloc(mine ? mine->files.n : 0, sizeof *f->file);
-    if (f->file == NULL)
-        return scr_no_memory(err);
+    TRY(f->file ? SCR_OK : scr_no_memory(err));
     if (mine != NULL)
         for (SCR_EACH(struct scr_listed, e, &mine->files))
             f->file[f->n++].is = e;

@@ -61,8 +61,7 @@ static int tell_of(const struct scr_flush_async *a,
                    struct scr_err *err)
 {
     char **name = name_files(a, file, n);
-    if (name == NULL)
-        return scr_no_memory(err);
+    TRY(name ? SCR_OK : scr_no_memory(err));
     const struct scr_arrival of = arrival_of(a);
     int rc = record(&of, (const char *const *)name, n, err);
     scr_names_free(name, n);
@@ -88,8 +87,7 @@ static int tell_packed(const struct scr_flush_async *a, struct scr_err *err)
     size_t n = 0, packed = 0;
     const struct scr_xfer_file *file = scr_xfer_files(a->xfer, &n);
     const struct scr_xfer_file **some = scr_calloc(n, sizeof *some);
-    if (some == NULL)
-        return scr_no_memory(err);
+    TRY(some ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < n; i++)
         if (file[i].packed)
             some[packed++] = &file[i];
@@ -132,8 +130,7 @@ static int record_landed(const struct scr_flush_async *a, const struct scr_outgo
 {
     size_t n = 0;
     const struct scr_xfer_file **file = scr_calloc(f->n, sizeof *file);
-    if (file == NULL)
-        return scr_no_memory(err);
+    TRY(file ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < f->n; i++)
         if (f->file[i].xfer.whole)
             file[n++] = &f->file[i].xfer;

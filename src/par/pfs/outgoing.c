@@ -41,8 +41,7 @@ static int look_at_packed(struct scr_outgoing *f, const struct scr_out_file *fil
                           struct scr_err *err)
 {
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, file->full);
-    if (zst == NULL)
-        return scr_no_memory(err);
+    TRY(zst ? SCR_OK : scr_no_memory(err));
     f->replaces = scr_file_is_there(f->at.env->sys, zst);
     free(zst);
     return SCR_OK;
@@ -60,8 +59,7 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
     if (!scr_meta_has_dest(meta))
         return scr_fail(err, SCR_E_OUTSIDE, 0,
                         "flush %s: no destination below the prefix is recorded", path);
-    if ((file->dest = scr_meta_dest(meta)) == NULL)
-        return scr_no_memory(err);
+    TRY((file->dest = scr_meta_dest(meta)) != NULL ? SCR_OK : scr_no_memory(err));
     f->n++;
     if (scr_prefix_is_own(file->dest))
         return scr_fail(err, SCR_E_OUTSIDE, 0,
@@ -84,8 +82,7 @@ static int collect_rank(struct scr_outgoing *f, const scr_filemap *map, int rank
     size_t n = (size_t)scr_filemap_num_files(map, f->at.id, rank);
     struct scr_out_file *file =
         scr_reallocarray(f->file, f->n + n + 1, sizeof *f->file);
-    if (file == NULL)
-        return scr_no_memory(err);
+    TRY(file ? SCR_OK : scr_no_memory(err));
     f->file = file;
     for (const struct scr_file *e = scr_filemap_first_file(map, f->at.id, rank);
          e != NULL && rc == SCR_OK; e = scr_file_next(e)) {
@@ -183,8 +180,7 @@ static int enter_dest(struct scr_outgoing *f, int from, const char *path, int is
                       struct scr_err *err)
 {
     struct scr_out_dest *d = scr_table_add(&f->dests, path);
-    if (d == NULL)
-        return scr_no_memory(err);
+    TRY(d ? SCR_OK : scr_no_memory(err));
     d->rank = from;
     d->is_packed = is_packed;
     return SCR_OK;
@@ -340,8 +336,7 @@ static int list(struct scr_outgoing *f, const struct scr_published *published, s
 {
     int rc = list_ranks(f, NULL, err);
     f->file = scr_calloc(n, sizeof *f->file);
-    if (rc != SCR_OK || f->file == NULL)
-        return scr_no_memory(err);
+    TRY(rc == SCR_OK && f->file ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < n; i++) {
         const struct scr_listed *is = published[i].f;
         struct scr_out_file *file = &f->file[f->n++];
@@ -355,8 +350,7 @@ static int list(struct scr_outgoing *f, const struct scr_published *published, s
             .name = file->dest, .size = is->size, .has_crc = is->has_crc, .crc = is->crc
         };
         f->replaces |= file->src != NULL;
-        if (file->dest == NULL || file->full == NULL)
-            return scr_no_memory(err);
+        TRY(file->dest && file->full ? SCR_OK : scr_no_memory(err));
     }
     return SCR_OK;
 }

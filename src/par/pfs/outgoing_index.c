@@ -37,8 +37,7 @@ struct others {
 static int add_id(struct others *o, int id, struct scr_err *err)
 {
     int *more = scr_reallocarray(o->ids, o->n + 1, sizeof *more);
-    if (more == NULL)
-        return scr_no_memory(err);
+    TRY(more ? SCR_OK : scr_no_memory(err));
     o->ids = more;
     o->ids[o->n++] = id;
     return SCR_OK;
@@ -123,8 +122,7 @@ static void count_hits(const struct scr_outgoing *f, const struct scr_table *kep
 static int alloc_counts(struct others *o, struct scr_err *err)
 {
     o->hits = scr_calloc(o->n, 3 * sizeof *o->hits);
-    if (o->hits == NULL)
-        return scr_no_memory(err);
+    TRY(o->hits ? SCR_OK : scr_no_memory(err));
     o->unsure = o->hits + o->n;
     o->newer = o->unsure + o->n;
     return SCR_OK;

@@ -141,8 +141,7 @@ static int read_plan(const struct scr_outgoing *f, struct scr_past *past,
 {
     scr_hash *plan = scr_hash_new();
     int rc = SCR_OK, found = SCR_E_NOENT;
-    if (plan == NULL)
-        return scr_no_memory(err);
+    TRY(plan ? SCR_OK : scr_no_memory(err));
     found = scr_arrival_plan_read(f->at.env, f->at.prefix, f->at.id, plan, NULL);
     if (found == SCR_OK) {
         (void)scr_hash_get_val_u64(plan, "STAMP", &past->stamp);

@@ -210,8 +210,7 @@ static int enter_claims(const struct owners *o, const struct scr_parcels *claims
     for (size_t i = 0; i < claims->n; i++)
         for (SCR_TEXTS(path, &claims->of[i].bytes)) {
             struct claimed *c = scr_table_add(who, path);
-            if (c == NULL)
-                return scr_no_memory(err);
+            TRY(c ? SCR_OK : scr_no_memory(err));
             rc = scr_ids_add(&c->ranks, claims->of[i].rank, err);
             if (rc == SCR_OK && scr_table_find(o->dests, path) != NULL)
                 rc = scr_ids_add(&c->ranks, o->world->rank, err);

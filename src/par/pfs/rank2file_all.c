@@ -129,8 +129,7 @@ static int deal(const struct scr_prefix_dset *at, const struct scr_rank2file *pa
         struct scr_str *bytes = scr_parcel_to(send, to);
         if (bytes != NULL)
             scr_rank_files_pack(bytes, part->of[i]);
-        if (bytes == NULL || bytes->bad)
-            return scr_no_memory(err);
+        TRY(bytes && !bytes->bad ? SCR_OK : scr_no_memory(err));
     }
     return SCR_OK;
 }

@@ -40,8 +40,7 @@ static int take_file(struct scr_redset *r, struct scr_file *from, struct scr_err
     const char *path = from->item.name;
     struct scr_member_file *f = &r->files[r->nfiles];
     f->path = (char *)path; /* the filemap's, see scr_redset_fini */
-    if (scr_current_lend(r->current, from) != SCR_OK)
-        return scr_no_memory(err);
+    TRY(scr_current_lend(r->current, from) == SCR_OK ? SCR_OK : scr_no_memory(err));
     scr_meta *meta = scr_file_meta(from);
     if (scr_meta_get_filesize(meta, &f->size) != SCR_OK)
         return scr_fail(err, SCR_E_ARG, 0, "protect %s: its size is not recorded",
@@ -56,8 +55,7 @@ static int take_files(struct scr_redset *r, const scr_filemap *map, struct scr_e
     r->files =
         scr_calloc((size_t)scr_filemap_num_files(map, r->id, me), sizeof *r->files);
     r->current = scr_current_new(me, NULL, NULL);
-    if (r->files == NULL || r->current == NULL)
-        return scr_no_memory(err);
+    TRY(r->files && r->current ? SCR_OK : scr_no_memory(err));
     for (struct scr_file *f = scr_filemap_first_file(map, r->id, me); f && rc == SCR_OK;
          f = scr_file_next(f)) {
         enum scr_scheme s;
@@ -100,8 +98,7 @@ static int start_redfile(struct scr_redset *r, const char *dset_dir,
                          struct scr_err *err)
 {
     r->redpath = scr_redset_path(r, dset_dir);
-    if (r->redpath == NULL)
-        return scr_no_memory(err);
+    TRY(r->redpath ? SCR_OK : scr_no_memory(err));
     int rc = scr_spare_take(r->p->env, dset_dir, r->p->world->rank, r->redpath, NULL);
     if (rc != SCR_OK)
         rc = scr_file_remove(r->p->env->sys, r->redpath, err);

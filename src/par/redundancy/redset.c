@@ -20,8 +20,7 @@ int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
     char *dir = scr_asprintf("%s/rank.%d", dset_dir, p->world->rank);
     r->rank_dir = dir != NULL ? scr_path_normal(dir) : NULL;
     free(dir);
-    if (r->rank_dir == NULL)
-        return scr_no_memory(err);
+    TRY(r->rank_dir ? SCR_OK : scr_no_memory(err));
     return SCR_OK;
 }
 
@@ -290,7 +289,6 @@ int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_er
         scr_filemap_set_tag(map, r->id, me, "CHUNKCRC", crc);
     }
     enter_redfile(r, map);
-    if (!scr_filemap_ok(map))
-        return scr_no_memory(err);
+    TRY(scr_filemap_ok(map) ? SCR_OK : scr_no_memory(err));
     return SCR_OK;
 }

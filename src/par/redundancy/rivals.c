@@ -48,8 +48,7 @@ static int64_t next_created(const struct rivals *v, int64_t last)
 static int push(struct rivals *v, int64_t created, struct scr_err *err)
 {
     struct scr_rival *grown = scr_reallocarray(v->list, v->n + 1, sizeof *grown);
-    if (grown == NULL)
-        return scr_no_memory(err);
+    TRY(grown ? SCR_OK : scr_no_memory(err));
     v->list = grown;
     v->list[v->n++] = (struct scr_rival){ .created = created };
     return SCR_OK;

@@ -69,8 +69,7 @@ int scr_setjudge_hear(const struct scr_parcels *recv, struct scr_table *sets,
             at += sizeof told;
             at += scr_setdesc_take(&is, bytes->p + at);
             struct scr_judged *set = set_of(sets, told.created, &is);
-            if (set == NULL)
-                return scr_no_memory(err);
+            TRY(set ? SCR_OK : scr_no_memory(err));
             hear(set, &told, recv->of[i].rank);
         }
     }

@@ -33,8 +33,7 @@ int scr_set_count(int ranks, int largest_group, int set_size)
 static int take_members(struct scr_set *out, const int *ranks, struct scr_err *err)
 {
     out->world = scr_calloc((size_t)out->n, sizeof *out->world);
-    if (out->world == NULL)
-        return scr_no_memory(err);
+    TRY(out->world ? SCR_OK : scr_no_memory(err));
     memcpy(out->world, ranks, (size_t)out->n * sizeof *ranks);
     out->id = out->world[0];
     for (int i = 1; i < out->n; i++)
