@@ -167,16 +167,6 @@ static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
 
 /* --- copying --- */
 
-static void add_up(struct copy *c, const struct scr_gathered *got)
-{
-    c->total.ranks += got->ranks;
-    c->total.files += got->files;
-    c->total.bytes += got->bytes;
-    c->total.whole += got->whole;
-    c->total.bad += got->bad;
-    c->total.partners += got->partners;
-}
-
 static int copy_wanted(struct copy *c, const scr_filemap *map, struct scr_err *err)
 {
     struct scr_gathered got;
@@ -185,7 +175,12 @@ static int copy_wanted(struct copy *c, const scr_filemap *map, struct scr_err *e
     scr_progress_start(&c->progress, c->t->log.out, scr_gather_size(&c->g, map));
     int rc = scr_gather_node(&c->g, map, &got, err);
     scr_progress_hide(&c->progress);
-    add_up(c, &got);
+    c->total.ranks += got.ranks;
+    c->total.files += got.files;
+    c->total.bytes += got.bytes;
+    c->total.whole += got.whole;
+    c->total.bad += got.bad;
+    c->total.partners += got.partners;
     c->nodes += rc == SCR_OK;
     return rc;
 }
@@ -200,16 +195,6 @@ static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
     int rc = only ? copy_wanted(c, only, err) : scr_no_memory(err);
     scr_filemap_delete(only);
     return rc;
-}
-
-/* So that what is copied does not leave for other runs (invariant C15). Without it the
- * copy continues: files that are gone are missing, and reported. */
-static void hold_node(struct copy *c, const char *dir, struct scr_lock *lock)
-{
-    char *path = scr_path_join(dir, SCR_CNTL_COPY_LOCK);
-    if (path != NULL)
-        (void)scr_lock_share(c->t->env.sys, path, LEAVING_MS, lock, NULL);
-    free(path);
 }
 
 static int copy_cntl(struct copy *c, const char *dir, struct scr_err *err)
@@ -237,7 +222,12 @@ static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
         scr_tool_print(c->t, "%s\n", SCR_COPY_IN_USE);
     if (rc != SCR_OK)
         return rc;
-    hold_node(c, dir, &lock);
+    /* So that what is copied does not leave for other runs (invariant C15). Without it
+     * the copy continues: files that are gone are missing, and reported. */
+    char *path = scr_path_join(dir, SCR_CNTL_COPY_LOCK);
+    if (path != NULL)
+        (void)scr_lock_share(c->t->env.sys, path, LEAVING_MS, &lock, NULL);
+    free(path);
     rc = copy_cntl(c, dir, err);
     scr_lock_release(c->t->env.sys, &lock);
     return rc;

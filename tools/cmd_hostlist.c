@@ -45,15 +45,6 @@ static const int actions[] = { OPT_COUNT,    OPT_NTH,    OPT_MINUS, OPT_INTERSEC
 
 /* --- input --- */
 
-static int read_operands(struct scr_tool *t, const struct scr_args *a,
-                         struct scr_hostlist *out, struct scr_err *err)
-{
-    const char *first = a->opt[OPT_HOSTS];
-    if (a->noperands == 0 && first == NULL)
-        return scr_tool_usage(t, err, "which hosts?");
-    return scr_tool_host_operands(a, first, out, err);
-}
-
 typedef int (*combine)(const struct scr_hostlist *, const struct scr_hostlist *,
                        struct scr_hostlist *, struct scr_err *);
 
@@ -92,8 +83,12 @@ static int read_hosts(struct scr_tool *t, const struct scr_args *a,
                       struct scr_hostlist *out, struct scr_err *err)
 {
     int is_minus = a->opt[OPT_MINUS] != NULL;
-    if (!is_minus && a->opt[OPT_INTERSECTION] == NULL)
-        return read_operands(t, a, out, err);
+    if (!is_minus && a->opt[OPT_INTERSECTION] == NULL) {
+        const char *first = a->opt[OPT_HOSTS];
+        if (a->noperands == 0 && first == NULL)
+            return scr_tool_usage(t, err, "which hosts?");
+        return scr_tool_host_operands(a, first, out, err);
+    }
     return is_minus ? read_pair(t, a, a->opt[OPT_MINUS], scr_hostlist_minus, out, err)
                     : read_pair(t, a, a->opt[OPT_INTERSECTION], scr_hostlist_intersect,
                                 out, err);

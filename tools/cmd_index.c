@@ -625,16 +625,6 @@ static int may_delete(struct scr_tool *t, int id, struct scr_err *err)
                     asked ? "; to delete it all the same, give --force" : "");
 }
 
-static void tell_deleted(struct scr_tool *t, int id, const struct scr_deleted *got)
-{
-    scr_tool_print(t, "dataset %d: %llu file%s deleted", id,
-                   (unsigned long long)got->files, got->files == 1 ? "" : "s");
-    if (got->spared > 0)
-        scr_tool_print(t, ", %llu left to other datasets",
-                       (unsigned long long)got->spared);
-    scr_tool_print(t, "\n");
-}
-
 /* A mistake in a configuration file keeps no dataset from being deleted. */
 static void record_deleted(struct scr_tool *t, int id)
 {
@@ -655,7 +645,12 @@ static int delete_one(struct scr_tool *t, int id, struct scr_err *err)
 {
     struct scr_deleted got;
     TRY(scr_delete_dataset(&t->env, &t->prefix, id, &got, err));
-    tell_deleted(t, id, &got);
+    scr_tool_print(t, "dataset %d: %llu file%s deleted", id,
+                   (unsigned long long)got.files, got.files == 1 ? "" : "s");
+    if (got.spared > 0)
+        scr_tool_print(t, ", %llu left to other datasets",
+                       (unsigned long long)got.spared);
+    scr_tool_print(t, "\n");
     record_deleted(t, id);
     return SCR_OK;
 }

@@ -35,13 +35,6 @@ struct set {
     char *out[SCR_EC_MAX];       /* where a lost one is written, by member */
 };
 
-static void set_fini(struct set *s)
-{
-    for (int i = 0; i < s->n; i++)
-        free(s->out[i]);
-    free(s->dir);
-}
-
 /* --- the set --- */
 
 static int set_open(struct scr_tool *t, struct set *s, const char *path,
@@ -199,7 +192,9 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     TRY_OUT(rebuild(t, &s, files, err));
 out:
     free(files);
-    set_fini(&s);
+    for (int i = 0; i < s.n; i++)
+        free(s.out[i]);
+    free(s.dir);
     return rc;
 }
 

@@ -54,7 +54,8 @@ void scr_doc_type(struct scr_str *out, const struct scr_spec *spec)
     scr_str_append(out, ".");
 }
 
-const char *scr_doc_derived_default(const struct scr_spec *spec)
+/* Where a default comes from that is not in the table. */
+static const char *derived_default(const struct scr_spec *spec)
 {
     static const char *const derived[][2] = {
         { "SCR_PREFIX", "the current directory" },
@@ -164,7 +165,7 @@ static void parameter(struct scr_str *out, const struct scr_spec *spec)
 {
     struct scr_str text = SCR_STR_INIT, type = SCR_STR_INIT;
     scr_str_printf(out, "\n**%s** (", spec->name);
-    escape(out, scr_doc_derived_default(spec));
+    escape(out, derived_default(spec));
     scr_str_append(out, ")\n");
     escape(&text, spec->doc);
     scr_doc_type(&type, spec);
@@ -258,7 +259,7 @@ static void example_parameter(struct scr_str *out, const struct scr_spec *spec)
     scr_str_append(out, "\n");
     scr_doc_wrap(out, "# ", spec->doc, WIDTH);
     if (spec->def == NULL)
-        scr_str_printf(out, "# Default: %s.\n", scr_doc_derived_default(spec));
+        scr_str_printf(out, "# Default: %s.\n", derived_default(spec));
     scr_str_printf(out, "#%s=%s\n", spec->name, spec->def ? spec->def : "");
 }
 

@@ -365,16 +365,6 @@ static int loop(struct runloop *l, struct scr_err *err)
 
 /* --- before and after --- */
 
-static void find_end_time(struct runloop *l)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_rm_end_time(&l->job.rm, &l->end_time, &why);
-    if (l->end_time == 0 && l->job.prm.halt_seconds > 0)
-        scr_rm_warn_no_end(l->t->env.log, &why);
-    else if (rc != SCR_OK)
-        SAY(l, SCR_LOG_WARN, "end of the allocation not known: %s", why.text);
-}
-
 /* Steps that run in the job already are not ours, and outlive our runs. */
 static void find_others(struct runloop *l)
 {
@@ -448,7 +438,12 @@ static int open_loop(struct runloop *l, const char *launcher, const char *const 
         return rc;
     TRY(scr_tool_prefix(l->t, l->job.prm.prefix, 1, err));
     TRY(scr_prefix_state_remove(&l->t->env, &l->t->prefix, "nodes.scr", err));
-    find_end_time(l);
+    struct scr_err why = SCR_ERR_INIT;
+    rc = scr_rm_end_time(&l->job.rm, &l->end_time, &why);
+    if (l->end_time == 0 && l->job.prm.halt_seconds > 0)
+        scr_rm_warn_no_end(l->t->env.log, &why);
+    else if (rc != SCR_OK)
+        SAY(l, SCR_LOG_WARN, "end of the allocation not known: %s", why.text);
     find_others(l);
     return SCR_OK;
 }

@@ -149,23 +149,16 @@ static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_er
     return SCR_OK;
 }
 
-/* The caches in reach from here, by the configuration; scr_copy reads those of the
- * other nodes, and the directory of the option. */
-static int check_unused(const struct scr_scavenge *s, const struct scr_reach *reach,
-                        struct scr_err *err)
-{
-    int here = !s->ended && s->cntldir == NULL;
-    for (size_t i = 0; here && i < reach->n; i++)
-        TRY(scr_cntl_wait_unused(&s->t->env, reach->cntl[i], USED_WAIT_S, err));
-    return SCR_OK;
-}
-
 static int take_reach(struct scr_scavenge *s, struct scr_err *err)
 {
     struct scr_reach reach = { 0 };
     int rc;
     TRY_OUT(scr_tool_reach(s->t, s->t->prefix.path, NULL, &reach, err));
-    TRY_OUT(check_unused(s, &reach, err));
+    /* The caches in reach from here, by the configuration; scr_copy reads those of the
+     * other nodes, and the directory of the option. */
+    int here = !s->ended && s->cntldir == NULL;
+    for (size_t i = 0; here && i < reach.n; i++)
+        TRY_OUT(scr_cntl_wait_unused(&s->t->env, reach.cntl[i], USED_WAIT_S, err));
 out:
     s->shared = reach.nshared > 0;
     scr_reach_fini(&reach);

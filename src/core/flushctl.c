@@ -88,7 +88,9 @@ int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return scr_flush_dataset_all(ctx, id, err);
 }
 
-int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+/* Flushes it if needed; a dataset that cannot be flushed any more, because a newer one
+ * has files at its paths, is reported and counts as flushed (invariant P15). */
+static int flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_flush_if_needed_all(ctx, id, &why);
@@ -105,7 +107,7 @@ static int flush_output_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     int kind = scr_cache_kind(ctx, id);
     if ((kind & SCR_IS_OUTPUT) == 0)
         return SCR_OK;
-    int rc = scr_flush_or_give_way_all(ctx, id, err);
+    int rc = flush_or_give_way_all(ctx, id, err);
     return rc == SCR_OK && kind == SCR_IS_OUTPUT
                ? scr_cache_drop_all(ctx, id, "output that is flushed", err)
                : rc;
@@ -148,7 +150,7 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
     int id = scr_cache_newest_ckpt(ctx, 0);
     if (newest && id > 0) {
         struct scr_err why = SCR_ERR_INIT;
-        int last = scr_flush_or_give_way_all(ctx, id, &why);
+        int last = flush_or_give_way_all(ctx, id, &why);
         rc = scr_first(rc, tell_flush(ctx, id, last, &why, err));
     }
     return rc;
@@ -190,9 +192,8 @@ int scr_cache_let_go_all(struct scr_ctx *ctx, int id, const char *why,
                          struct scr_err *err)
 {
     (void)scr_async_wait_all(ctx, id, NULL);
-    TRY((scr_cache_kind(ctx, id) & SCR_IS_OUTPUT)
-            ? scr_flush_or_give_way_all(ctx, id, err)
-            : SCR_OK);
+    TRY((scr_cache_kind(ctx, id) & SCR_IS_OUTPUT) ? flush_or_give_way_all(ctx, id, err)
+                                                  : SCR_OK);
     scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
             scr_cache_name_of(ctx, id), id);
     return scr_cache_drop_all(ctx, id, why, err);

@@ -119,17 +119,6 @@ static int load_config(struct scr_ctx *ctx, struct scr_err *err)
     return rc == SCR_OK ? scr_cfg_load(&ctx->env, ctx->cfg, err) : rc;
 }
 
-/* Known and checked, but without effect in this build: a warning. */
-static void warn_without_effect(const struct scr_ctx *ctx)
-{
-    if (ctx->prm.flush_compress_id > 0 && !scr_zst_have())
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "SCR_FLUSH_COMPRESS=%s (%s): this SCR was built without libzstd, files "
-                "are flushed as they are",
-                ctx->prm.flush_compress,
-                scr_cfg_origin(ctx->cfg, "SCR_FLUSH_COMPRESS"));
-}
-
 /* Checkpoints that the lines of a store would have kept, and how many lines. */
 static int wanted_of(const struct scr_descs *d, int store, int *lines)
 {
@@ -183,7 +172,13 @@ static int use_config(struct scr_ctx *ctx, struct scr_err *err)
         return scr_fail(err, SCR_E_DISABLED, 0, "SCR is off, SCR_ENABLE=0 (%s)",
                         scr_cfg_origin(ctx->cfg, "SCR_ENABLE"));
     TRY(scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err));
-    warn_without_effect(ctx);
+    /* Known and checked, but without effect in this build: a warning. */
+    if (ctx->prm.flush_compress_id > 0 && !scr_zst_have())
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "SCR_FLUSH_COMPRESS=%s (%s): this SCR was built without libzstd, files "
+                "are flushed as they are",
+                ctx->prm.flush_compress,
+                scr_cfg_origin(ctx->cfg, "SCR_FLUSH_COMPRESS"));
     warn_of_small_stores(ctx);
     return SCR_OK;
 }

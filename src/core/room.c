@@ -172,14 +172,6 @@ static void say_stays(struct scr_ctx *ctx, const struct scr_held *h, int foreign
                 scr_cache_name_of(ctx, h->id), h->id, ctx->prefix.path, why->text);
 }
 
-static void note_stays(struct scr_ctx *ctx, struct scr_held *h, enum stays how,
-                       const struct scr_err *why)
-{
-    h->stays = (int)how;
-    say_stays(ctx, h, h->state == SCR_CACHE_FOREIGN, why);
-    h->told = 1;
-}
-
 /* A dataset that cannot be flushed, or deleted, costs no other its place. may_go: all
  * ranks have agreed that they can delete it. */
 static int evict_one_all(struct scr_ctx *ctx, int id, int may_go, struct scr_err *stuck,
@@ -200,7 +192,9 @@ static int evict_one_all(struct scr_ctx *ctx, int id, int may_go, struct scr_err
     struct scr_held *h = scr_cache_held(ctx, id);
     if (!foreign && h->state == SCR_CACHE_LOST) /* flushed, but not deleted */
         return scr_fail(err, rc, 0, "%s", why.text);
-    note_stays(ctx, h, how, &why);
+    h->stays = (int)how;
+    say_stays(ctx, h, h->state == SCR_CACHE_FOREIGN, &why);
+    h->told = 1;
     *stuck = why;
     return SCR_OK;
 }

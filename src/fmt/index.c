@@ -477,12 +477,6 @@ static int close_entry(struct scr_index *x, int id, scr_hash *h)
     return rc;
 }
 
-/* Where CURRENT leads, when names have come or gone. */
-static void follow_current(struct scr_index *x)
-{
-    x->current_id = x->current != NULL ? scr_index_find(x, x->current) : -1;
-}
-
 int scr_index_mend(struct scr_index *x, const scr_hash *dset, int complete, time_t when)
 {
     struct scr_dataset d;
@@ -500,7 +494,8 @@ int scr_index_mend(struct scr_index *x, const scr_hash *dset, int complete, time
     (void)scr_hash_unset(entry, "DELETING");
     (void)scr_hash_unset(entry, "OWN");
     int rc = close_entry(x, d.id, entry);
-    follow_current(x);
+    /* Where CURRENT leads, when names have come or gone. */
+    x->current_id = x->current != NULL ? scr_index_find(x, x->current) : -1;
     return rc;
 }
 

@@ -153,13 +153,6 @@ static int is_same(const struct scr_dataset *d, const scr_hash *other)
            scr_dataset_is_same(d, &o);
 }
 
-static void forget_locations(scr_hash *entry)
-{
-    (void)scr_hash_unset(entry, "LOCATION");
-    (void)scr_hash_unset(entry, "REPLACED");
-    set_flag(entry, "LOST", 0);
-}
-
 int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset)
 {
     struct scr_dataset d;
@@ -167,8 +160,11 @@ int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset)
         return SCR_E_ARG;
     scr_hash *copy = scr_hash_dup(dset);
     scr_hash *entry = scr_hash_set_kv_int(h, "DATASET", d.id);
-    if (!is_same(&d, scr_hash_get(entry, "DSETDESC")))
-        forget_locations(entry);
+    if (!is_same(&d, scr_hash_get(entry, "DSETDESC"))) {
+        (void)scr_hash_unset(entry, "LOCATION");
+        (void)scr_hash_unset(entry, "REPLACED");
+        set_flag(entry, "LOST", 0);
+    }
     if (copy == NULL || entry == NULL) {
         scr_hash_delete(copy);
         return SCR_E_NOMEM;

@@ -232,11 +232,6 @@ static int find_holder(struct look *l, int *held, struct scr_lock_holder *who,
     return rc;
 }
 
-static int has_run_loop(const struct look *l)
-{
-    return scr_prefix_lock_is_held(&l->env, l->q->prefix, SCR_RUN_LOCK) > 0;
-}
-
 /* Without an event log. */
 static enum scr_status_state state_by_files(const struct look *l)
 {
@@ -255,7 +250,7 @@ static enum scr_status_state state_of(const struct look *l, int held)
     int is_open = s->log.runs > 0 ? s->log.ended <= 0 : l->open.job_id != NULL;
     if (held > 0 || (held < 0 && is_open && s->now - s->seen < SILENT_S))
         return SCR_STATUS_RUNNING;
-    if (has_run_loop(l))
+    if (scr_prefix_lock_is_held(&l->env, l->q->prefix, SCR_RUN_LOCK) > 0)
         return SCR_STATUS_STARTING;
     if (s->log.runs == 0)
         return state_by_files(l);
@@ -461,16 +456,6 @@ out:
     return rc;
 }
 
-static void find_restart(struct scr_status *s)
-{
-    const struct scr_status_dataset *cached = &s->cache.d;
-    if (s->saved.id > 0 && s->saved.is_ckpt)
-        s->restart = &s->saved;
-    if (cached->id > 0 && cached->is_ckpt && !s->cache.is_lost &&
-        (s->restart == NULL || cached->id >= s->restart->id))
-        s->restart = cached;
-}
-
 static int find_flush(struct look *l, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -556,7 +541,12 @@ static int gather(struct look *l, struct scr_err *err)
     TRY(find_cached(l, err));
     TRY(find_flush(l, err));
     TRY(find_advice(l, err));
-    find_restart(s);
+    const struct scr_status_dataset *cached = &s->cache.d;
+    if (s->saved.id > 0 && s->saved.is_ckpt)
+        s->restart = &s->saved;
+    if (cached->id > 0 && cached->is_ckpt && !s->cache.is_lost &&
+        (s->restart == NULL || cached->id >= s->restart->id))
+        s->restart = cached;
     for (int i = 0; i < SCR_FAILURES; i++)
         s->failures[i] = l->pilot.failures[i] > s->log.failures[i]
                              ? l->pilot.failures[i]

@@ -392,35 +392,28 @@ static void report_written(struct run *r, scr_hash *h)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* A file without a dataset that failed is not tried again until it is listed again. */
-static void report_nobodys(const struct run *r, scr_hash *h)
-{
-    for (SCR_HASH_EACH(e, r->files)) {
-        scr_hash_elem *at =
-            scr_hash_elem_get(scr_hash_get(h, "FILES"), scr_hash_elem_key(e));
-        if (at != NULL && is_left(at))
-            scr_hash_set_val(scr_hash_elem_hash(at), "ERROR", r->err.text);
-    }
-}
-
-/* Those that were only interrupted continue later; cancelled ones get that code. */
-static void report_end(struct daemon *d, scr_hash *h)
-{
-    struct run *r = d->run;
-    int rc = r->xfer ? scr_mover_wait(d->mover, r->xfer, &r->err) : r->err.code;
-    for (size_t i = 0; i < r->ranks.n && rc != SCR_E_CANCELLED; i++)
-        scr_transfer_end_rank(h, r->id, r->dset.stamp, r->ranks.id[i], rc, r->err.text);
-    if (r->id == NOBODY && rc != SCR_OK && rc != SCR_E_CANCELLED)
-        report_nobodys(r, h);
-}
-
 static void report(struct daemon *d, scr_hash *h)
 {
     int ended = has_ended(d); /* before: what it wrote last is reported too */
     report_written(d->run, h);
     if (!ended)
         return;
-    report_end(d, h);
+    /* Those that were only interrupted continue later; cancelled ones get that
+     * code. */
+    struct run *r = d->run;
+    int rc = r->xfer ? scr_mover_wait(d->mover, r->xfer, &r->err) : r->err.code;
+    for (size_t i = 0; i < r->ranks.n && rc != SCR_E_CANCELLED; i++)
+        scr_transfer_end_rank(h, r->id, r->dset.stamp, r->ranks.id[i], rc, r->err.text);
+    if (r->id == NOBODY && rc != SCR_OK && rc != SCR_E_CANCELLED) {
+        /* A file without a dataset that failed is not tried again until it is listed
+         * again. */
+        for (SCR_HASH_EACH(e, r->files)) {
+            scr_hash_elem *at =
+                scr_hash_elem_get(scr_hash_get(h, "FILES"), scr_hash_elem_key(e));
+            if (at != NULL && is_left(at))
+                scr_hash_set_val(scr_hash_elem_hash(at), "ERROR", r->err.text);
+        }
+    }
     d->ended = d->run;
     d->run = NULL;
 }

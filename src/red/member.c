@@ -376,22 +376,17 @@ int scr_member_keeps_crc(const struct scr_member *m, const struct scr_sym *sym)
     return keeps_crc(m, sym->is_parity);
 }
 
-static int read_slice(struct scr_member *m, struct piece *p, int is_parity,
-                      uint64_t off, size_t n, struct scr_err *err)
-{
-    if (m->slice == NULL && (m->slice = malloc(SLICE)) == NULL)
-        return scr_no_memory(err);
-    const struct span s = { READ, is_parity, off, m->slice, n };
-    return move_piece(m, p, &s, err);
-}
-
 /* Reads a piece whose bytes did not all pass in order. */
 static int complete(struct scr_member *m, struct piece *p, int is_parity,
                     struct scr_err *err)
 {
-    for (uint64_t at = 0; p->done < p->len && at < p->len; at += SLICE)
-        TRY(read_slice(m, p, is_parity, p->off + at,
-                       p->len - at < SLICE ? (size_t)(p->len - at) : SLICE, err));
+    for (uint64_t at = 0; p->done < p->len && at < p->len; at += SLICE) {
+        if (m->slice == NULL && (m->slice = malloc(SLICE)) == NULL)
+            return scr_no_memory(err);
+        const struct span s = { READ, is_parity, p->off + at, m->slice,
+                                p->len - at < SLICE ? (size_t)(p->len - at) : SLICE };
+        TRY(move_piece(m, p, &s, err));
+    }
     return SCR_OK;
 }
 

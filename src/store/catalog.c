@@ -85,14 +85,6 @@ struct asked {
     const char *path;
 };
 
-static void enter(struct scr_catalog *c, const struct scr_listed *f)
-{
-    struct scr_listed *mine = scr_listed_copy(&c->files, f);
-    struct asked *a = f->asked != NULL ? scr_table_add(&c->asked, f->asked) : NULL;
-    if (a != NULL && mine != NULL)
-        a->path = mine->item.name;
-}
-
 int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
                     struct scr_err *err)
 {
@@ -101,8 +93,13 @@ int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
     if (c->asked.size == 0)
         scr_table_init(&c->asked, sizeof(struct asked));
     for (size_t i = 0; i < files->n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
-            enter(c, f);
+        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files)) {
+            struct scr_listed *mine = scr_listed_copy(&c->files, f);
+            struct asked *a =
+                f->asked != NULL ? scr_table_add(&c->asked, f->asked) : NULL;
+            if (a != NULL && mine != NULL)
+                a->path = mine->item.name;
+        }
     return scr_table_ok(&c->files) && scr_table_ok(&c->asked) ? SCR_OK
                                                               : scr_no_memory(err);
 }

@@ -172,17 +172,6 @@ static int wants_pack(const struct scr_xfer *x, const struct scr_sys *sys,
     return can_pack(sys, b->zst[i]);
 }
 
-/* The result. */
-static void note_packed(struct batch *b, size_t i, const struct scr_copied *got)
-{
-    struct scr_xfer_file *f = b->file[i];
-    f->packed = got->packed;
-    f->stored_size = got->stored_size;
-    f->stored_crc = got->stored_crc;
-    if (got->packed)
-        b->job[i].dst = b->zst[i];
-}
-
 /* --- a batch --- */
 
 /* File i of the batch into its temporary. */
@@ -212,8 +201,13 @@ static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch
     b->job[i].pace = NULL; /* it ends here */
     if (rc != SCR_OK)
         return rc;
-    if (b->job[i].code == SCR_COPY_PACK)
-        note_packed(b, i, &got);
+    if (b->job[i].code == SCR_COPY_PACK) {
+        f->packed = got.packed;
+        f->stored_size = got.stored_size;
+        f->stored_crc = got.stored_crc;
+        if (got.packed)
+            b->job[i].dst = b->zst[i];
+    }
     f->size = got.size;
     f->crc = f->has_crc || x->o.want_crc ? got.crc : 0;
     f->has_crc = f->has_crc || x->o.want_crc;

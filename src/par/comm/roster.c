@@ -20,15 +20,6 @@ static int send_name(const struct scr_comm *c, const char *mine, struct scr_err 
     return scr_mpi_finish(code, &req, "names to rank 0", err);
 }
 
-static int receive_name(const struct scr_comm *c, char name[SCR_ROSTER_NAME_MAX],
-                        struct scr_err *err)
-{
-    MPI_Request req = MPI_REQUEST_NULL;
-    int code = MPI_Irecv(name, SCR_ROSTER_NAME_MAX, MPI_CHAR, MPI_ANY_SOURCE, TAG_NAME,
-                         c->comm, &req);
-    return scr_mpi_finish(code, &req, "names to rank 0", err);
-}
-
 /* All are received, also where there is no memory for them. */
 static int receive_all(const struct scr_comm *c, int n, struct scr_hostlist *names,
                        struct scr_err *err)
@@ -36,7 +27,10 @@ static int receive_all(const struct scr_comm *c, int n, struct scr_hostlist *nam
     char name[SCR_ROSTER_NAME_MAX];
     int rc = SCR_OK;
     for (; n > 0; n--) {
-        TRY(receive_name(c, name, err));
+        MPI_Request req = MPI_REQUEST_NULL;
+        int code = MPI_Irecv(name, SCR_ROSTER_NAME_MAX, MPI_CHAR, MPI_ANY_SOURCE,
+                             TAG_NAME, c->comm, &req);
+        TRY(scr_mpi_finish(code, &req, "names to rank 0", err));
         rc = rc == SCR_OK ? scr_hostlist_add(names, name, err) : rc;
     }
     return rc;

@@ -516,15 +516,6 @@ static int release_all(struct dist *d, int rc, const struct scr_parcels *done,
     return scr_agree_all(d->world, rc, err);
 }
 
-static void pass_fini(struct pass *p)
-{
-    for (int i = 0; i < p->nasked; i++)
-        scr_told_fini(&p->asked[i].told);
-    free(p->asked);
-    free(p->in.file);
-    scr_told_fini(&p->wish);
-}
-
 static int pass_all(struct dist *d, int holder, struct scr_err *err)
 {
     struct pass p = { .holder = offer_of(d, holder), .my_round = -1 };
@@ -538,7 +529,11 @@ static int pass_all(struct dist *d, int holder, struct scr_err *err)
     if (rc == SCR_OK && !d->stay)
         rc = release_all(d, rc, &done, err);
     scr_parcels_free(&done);
-    pass_fini(&p);
+    for (int i = 0; i < p.nasked; i++)
+        scr_told_fini(&p.asked[i].told);
+    free(p.asked);
+    free(p.in.file);
+    scr_told_fini(&p.wish);
     return rc;
 }
 

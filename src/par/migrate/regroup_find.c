@@ -92,17 +92,6 @@ static int look(struct scr_regrouping *g, struct scr_parcels *send, struct scr_e
 
 /* --- the rank that decides on a set --- */
 
-static int check_members(const struct scr_regrouping *g, const struct scr_judged *set,
-                         struct scr_err *err)
-{
-    for (int i = 0; i < set->n; i++)
-        if (set->member[i].rank < 0 || set->member[i].rank >= g->ranks)
-            return scr_fail(err, SCR_E_CORRUPT, 0,
-                            "dataset %d of %d ranks: a set of it names rank %d",
-                            g->at.id, g->ranks, set->member[i].rank);
-    return SCR_OK;
-}
-
 static int too_much(const struct scr_regrouping *g, const struct scr_judged *set,
                     struct scr_err *err)
 {
@@ -151,7 +140,11 @@ static int judge(const struct scr_regrouping *g, const struct scr_judged *set,
                  struct scr_parcels *send, struct scr_err *err)
 {
     int lost = scr_setjudge_lost(set) > 0;
-    TRY(check_members(g, set, err));
+    for (int i = 0; i < set->n; i++)
+        if (set->member[i].rank < 0 || set->member[i].rank >= g->ranks)
+            return scr_fail(err, SCR_E_CORRUPT, 0,
+                            "dataset %d of %d ranks: a set of it names rank %d",
+                            g->at.id, g->ranks, set->member[i].rank);
     if (lost)
         TRY(check_left(g, set, err));
     for (int i = 0; i < set->n; i++) {

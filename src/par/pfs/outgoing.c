@@ -141,16 +141,6 @@ static int claim_dirs(const struct scr_outgoing *f, struct scr_parcels *send,
     return rc;
 }
 
-/* Claims the name of what may become of dest when it is compressed. */
-static int claim_packed(const struct scr_outgoing *f, struct scr_parcels *send,
-                        const char *dest, struct scr_err *err)
-{
-    char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
-    int rc = zst ? claim(f, send, A_PACKED, zst, err) : scr_no_memory(err);
-    free(zst);
-    return rc;
-}
-
 static int claim_files(const struct scr_outgoing *f, struct scr_parcels *send,
                        struct scr_err *err)
 {
@@ -167,8 +157,13 @@ static int claim_files(const struct scr_outgoing *f, struct scr_parcels *send,
             TRY_OUT(scr_no_memory(err));
         TRY_OUT(claim(f, send, A_FILE, dest, err));
         TRY_OUT(claim_dirs(f, send, &seen, dest, err));
-        if (f->o->pack > 0)
-            TRY_OUT(claim_packed(f, send, dest, err));
+        if (f->o->pack > 0) {
+            /* Claims the name of what may become of dest when it is compressed. */
+            char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
+            rc = zst ? claim(f, send, A_PACKED, zst, err) : scr_no_memory(err);
+            free(zst);
+            TRY_OUT(rc);
+        }
     }
 out:
     scr_table_fini(&seen);

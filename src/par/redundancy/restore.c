@@ -74,16 +74,6 @@ static int look_alone_all(struct scr_restoring *s, struct scr_restore_report *re
     return rc;
 }
 
-static void restore_fini(struct scr_restoring *s)
-{
-    free(s->stem);
-    free(s->tmpred);
-    free(s->redfound);
-    scr_redhead_fini(&s->head);
-    scr_redset_fini(&s->r);
-    scr_set_free(&s->set);
-}
-
 int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
                     scr_filemap *map, struct scr_restore_report *rep,
                     struct scr_err *err)
@@ -108,6 +98,11 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
         rc = enter(&s, err);
     rc = finish_all(&s, rc, rep, err);
 out:
-    restore_fini(&s);
+    free(s.stem);
+    free(s.tmpred);
+    free(s.redfound);
+    scr_redhead_fini(&s.head);
+    scr_redset_fini(&s.r);
+    scr_set_free(&s.set);
     return rc;
 }

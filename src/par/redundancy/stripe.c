@@ -485,15 +485,6 @@ static void finish(struct engine *e, struct transfer *x)
     keep(e, scr_mpi_wait(x->req, DEPTH, "exchange of a slice", e->err));
 }
 
-static void finish_sends(struct engine *e)
-{
-    for (size_t i = 0; i < e->nlend; i++)
-        finish(e, &e->lend[i]);
-    for (size_t i = 0; i < e->njob; i++)
-        for (int s = 0; s < e->job[i].plan.ndst; s++)
-            finish(e, &e->job[i].dst[s]);
-}
-
 static void run_lists(struct engine *e)
 {
     uint64_t left = count_lists(e);
@@ -503,7 +494,11 @@ static void run_lists(struct engine *e)
         if (done == 0 && !read_rest(e))
             sched_yield();
     }
-    finish_sends(e);
+    for (size_t i = 0; i < e->nlend; i++)
+        finish(e, &e->lend[i]);
+    for (size_t i = 0; i < e->njob; i++)
+        for (int s = 0; s < e->job[i].plan.ndst; s++)
+            finish(e, &e->job[i].dst[s]);
     while (read_rest(e))
         ;
 }
