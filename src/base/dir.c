@@ -128,6 +128,17 @@ int scr_dir_make_private(const struct scr_sys *sys, const char *base, const char
     return rc;
 }
 
+int scr_dir_make_private_parent(const struct scr_sys *sys, const char *base,
+                                const char *rel, struct scr_err *err)
+{
+    if (strchr(rel, '/') == NULL)
+        return SCR_OK;
+    char *dir = scr_path_dir(rel);
+    int rc = dir ? scr_dir_make_private(sys, base, dir, 0700, err) : scr_no_memory(err);
+    free(dir);
+    return rc;
+}
+
 /* --- creation in the user's own places --- */
 
 /* Whether path is a directory, symbolic links followed; errno says why not. */

@@ -18,6 +18,9 @@
  * directory. */
 int scr_dir_make_private(const struct scr_sys *sys, const char *base, const char *rel,
                          mode_t mode, struct scr_err *err);
+/* The same, mode 0700, of the directory that base/rel is in; none if that is base. */
+int scr_dir_make_private_parent(const struct scr_sys *sys, const char *base,
+                                const char *rel, struct scr_err *err);
 
 /* mkdir -p for directories under the user's prefix: existing directories of any owner
  * and symbolic links to directories are accepted; a component that is no directory is

@@ -84,18 +84,6 @@ static int name_is_taken(void *arg, const char *rel)
     return taken;
 }
 
-static int make_subdir(struct scr_ctx *ctx, const char *rel, struct scr_err *err)
-{
-    char *dir = scr_path_dir(rel);
-    int rc;
-    TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
-    if (strcmp(dir, ".") != 0)
-        TRY_OUT(scr_dir_make_private(ctx->env.sys, ctx->out.rank_dir, dir, 0700, err));
-out:
-    free(dir);
-    return rc;
-}
-
 /* *path becomes the filemap's. */
 static int record_meta(struct scr_ctx *ctx, const char *rel, const char *name,
                        const char *dest, const char **path, struct scr_err *err)
@@ -125,7 +113,7 @@ static int choose_place(struct scr_ctx *ctx, const char *dest, char **rel, char 
     *rel = scr_cache_name(dest, name_is_taken, ctx);
     *path = *rel ? scr_path_join(ctx->out.rank_dir, *rel) : NULL;
     TRY(*path ? SCR_OK : scr_no_memory(err));
-    return make_subdir(ctx, *rel, err);
+    return scr_dir_make_private_parent(ctx->env.sys, ctx->out.rank_dir, *rel, err);
 }
 
 /* A name that is routed again gets the same path, which stays the caller's. */
@@ -216,19 +204,6 @@ static int find_file(struct scr_ctx *ctx, int by_base, const char *name,
     return scr_readable_path(ctx, scr_table_find(known, name), path, err);
 }
 
-/* *path: of the file called name, "" if several are, NULL if none is. The path comes
- * first, of whichever rank it is: what has the base name only may be another file.
- * dest: name below the prefix, NULL if it is not there. */
-static int find_restart(struct scr_ctx *ctx, const char *name, const char *dest,
-                        const char **path, struct scr_err *err)
-{
-    *path = NULL;
-    TRY(dest != NULL ? find_file(ctx, 0, dest, path, err) : SCR_OK);
-    if (*path == NULL && strchr(name, '/') == NULL)
-        TRY(find_file(ctx, 1, name, path, err));
-    return SCR_OK;
-}
-
 /* Of the files that this rank knows of. */
 static const char *nearest_file(const struct scr_ctx *ctx, const char *name)
 {
@@ -280,7 +255,12 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
     char *dest = NULL;
     (void)dest_of(ctx, name, &dest, &outside);
     int rc;
-    TRY_OUT(find_restart(ctx, name, dest, &path, err));
+    /* path: "" if several files are called so, NULL if none is. The path below the
+     * prefix (dest) comes first, of whichever rank it is: what has the base name only
+     * may be another file. */
+    TRY_OUT(dest != NULL ? find_file(ctx, 0, dest, &path, err) : SCR_OK);
+    if (path == NULL && strchr(name, '/') == NULL)
+        TRY_OUT(find_file(ctx, 1, name, &path, err));
     if (path != NULL && path[0] == '\0')
         rc = scr_fail(err, SCR_E_ARG, 0,
                       "SCR_Route_file: several files of checkpoint %s are called %s; "

@@ -26,12 +26,10 @@ int scr_shared_place(struct scr_ctx *ctx, const char *dest, char **path,
                      struct scr_err *err)
 {
     char *rel = scr_asprintf("shared/%s", dest);
-    char *dir = rel ? scr_path_dir(rel) : NULL;
     *path = rel ? scr_path_join(ctx->out.dset_dir, rel) : NULL;
-    int rc = dir && *path
-                 ? scr_dir_make_private(ctx->env.sys, ctx->out.dset_dir, dir, 0700, err)
-                 : scr_no_memory(err);
-    free(dir);
+    int rc =
+        *path ? scr_dir_make_private_parent(ctx->env.sys, ctx->out.dset_dir, rel, err)
+              : scr_no_memory(err);
     free(rel);
     return rc;
 }
@@ -48,16 +46,9 @@ static int move_file(struct scr_ctx *ctx, const char *path, const char *rel,
                      const char *to, struct scr_err *err)
 {
     const struct scr_output *out = &ctx->out;
-    char *dir = scr_path_dir(rel);
-    int rc;
-    TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
-    if (strcmp(dir, ".") != 0)
-        TRY_OUT(scr_dir_make_private(ctx->env.sys, out->rank_dir, dir, 0700, err));
-    TRY_OUT(scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, to, err));
-    TRY_OUT(scr_file_rename(ctx->env.sys, path, to, err));
-out:
-    free(dir);
-    return rc;
+    TRY(scr_dir_make_private_parent(ctx->env.sys, out->rank_dir, rel, err));
+    TRY(scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, to, err));
+    return scr_file_rename(ctx->env.sys, path, to, err);
 }
 
 static int enter_moved(struct scr_ctx *ctx, const char *path, const char *dest,

@@ -51,14 +51,6 @@ static int check_there(struct job *j, const struct scr_copy *want, struct scr_er
     return SCR_OK;
 }
 
-static int make_dir(const struct job *j, const char *path, struct scr_err *err)
-{
-    char *dir = scr_path_dir(path);
-    int rc = dir ? scr_dir_make(j->env->sys, dir, DIR_MODE, err) : scr_no_memory(err);
-    free(dir);
-    return rc;
-}
-
 /* Beside where it is stored nothing is written out of the prefix (invariant P20). */
 static int check_inside(const struct job *j, const char *path, struct scr_err *err)
 {
@@ -72,14 +64,6 @@ static int check_inside(const struct job *j, const char *path, struct scr_err *e
     return rc;
 }
 
-static int sync_dir(const struct job *j, const char *path, struct scr_err *err)
-{
-    char *dir = scr_path_dir(path);
-    int rc = dir ? scr_dir_sync(j->env->sys, dir, err) : scr_no_memory(err);
-    free(dir);
-    return rc;
-}
-
 /* A file that appeared there in the meantime, perhaps of a newer dataset, stays. */
 static int write_file(struct job *j, const struct scr_copy *job, struct scr_err *err)
 {
@@ -87,12 +71,12 @@ static int write_file(struct job *j, const struct scr_copy *job, struct scr_err 
     struct scr_copied got;
     int rc = j->what->to == NULL ? check_inside(j, job->dst, err) : SCR_OK;
     if (rc == SCR_OK)
-        rc = make_dir(j, job->dst, err);
+        rc = scr_dir_make_parent(j->env->sys, job->dst, DIR_MODE, err);
     if (rc == SCR_OK && (rc = scr_copy_file(j->env->sys, job, &got, &why)) != SCR_OK)
         return rc == SCR_E_EXIST ? check_there(j, job, err)
                                  : scr_fail(err, rc, 0, "%s", why.text);
     if (rc == SCR_OK)
-        rc = sync_dir(j, job->dst, err);
+        rc = scr_dir_sync_parent(j->env->sys, job->dst, err);
     if (rc == SCR_OK) {
         j->out->files++;
         j->out->bytes += got.size;

@@ -287,15 +287,6 @@ int scr_holdings_store(struct scr_holdings *h, struct scr_err *err)
     return rc;
 }
 
-static int make_dir(const struct scr_holdings *h, const char *rel, struct scr_err *err)
-{
-    char *dir = scr_path_dir(rel);
-    int rc = dir ? scr_dir_make_private(h->env->sys, h->dset_dir, dir, 0700, err)
-                 : scr_no_memory(err);
-    free(dir);
-    return rc;
-}
-
 int scr_holdings_announce(struct scr_holdings *h, const struct scr_table *rels,
                           struct scr_err *err)
 {
@@ -310,7 +301,7 @@ int scr_holdings_announce(struct scr_holdings *h, const struct scr_table *rels,
     const char *last = "";
     for (SCR_EACH(struct scr_item, d, rels)) {
         if (rc == SCR_OK && !scr_path_same_dir(last, d->name))
-            rc = make_dir(h, d->name, err);
+            rc = scr_dir_make_private_parent(h->env->sys, h->dset_dir, d->name, err);
         last = d->name;
     }
     return rc;
