@@ -157,23 +157,16 @@ static int print_hosts(struct scr_tool *t, const struct scr_args *a,
     return SCR_OK;
 }
 
-static int keep_first(struct scr_tool *t, const struct scr_args *a,
-                      struct scr_hostlist *l, struct scr_err *err)
-{
-    int64_t most = INT32_MAX;
-    int rc = scr_tool_int(t, a, OPT_SIZE, SCR_AT_LEAST(0), &most, err);
-    while (rc == SCR_OK && l->n > (size_t)most)
-        free(l->name[--l->n]);
-    return rc;
-}
-
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct scr_hostlist l = SCR_HOSTLIST_INIT;
     int rc;
     TRY_OUT(scr_tool_exclusive(t, a, err, actions));
     TRY_OUT(read_hosts(t, a, &l, err));
-    TRY_OUT(keep_first(t, a, &l, err));
+    int64_t most = INT32_MAX;
+    TRY_OUT(scr_tool_int(t, a, OPT_SIZE, SCR_AT_LEAST(0), &most, err));
+    while (l.n > (size_t)most)
+        free(l.name[--l.n]);
     TRY_OUT(print_hosts(t, a, &l, err));
 out:
     scr_hostlist_free(&l);

@@ -358,16 +358,6 @@ static int set_current(struct scr_tool *t, const char *name, struct scr_err *err
     return scr_prefix_index_update(&t->env, &t->prefix, edit_current, &e, err);
 }
 
-static int find_name(struct scr_tool *t, const char *name, int *id, struct scr_err *err)
-{
-    const struct edit e = { t, name };
-    struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
-    *id = scr_index_find(&index, name);
-    scr_index_fini(&index);
-    return rc == SCR_OK && *id < 0 ? no_such_name(&e, err) : rc;
-}
-
 /* All datasets of a name, newest first. */
 static int list_named(struct scr_tool *t, const char *text, int **ids, size_t *n,
                       struct scr_err *err)
@@ -410,7 +400,12 @@ static int drop(struct scr_tool *t, const char *name, struct scr_err *err)
 static int drop_after(struct scr_tool *t, const char *name, struct scr_err *err)
 {
     int id = 0;
-    TRY(find_name(t, name, &id, err));
+    const struct edit e = { t, name };
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
+    id = scr_index_find(&index, name);
+    scr_index_fini(&index);
+    TRY(rc == SCR_OK && id < 0 ? no_such_name(&e, err) : rc);
     TRY(scr_deletion_stop_after(&t->env, &t->prefix, id, err));
     return scr_prefix_index_update(&t->env, &t->prefix, scr_edit_drop_after, &id, err);
 }

@@ -150,17 +150,6 @@ static void definition(struct scr_str *out, const struct scr_str *text)
     scr_str_free(&body);
 }
 
-static void aliases_of(struct scr_str *out, const char *name)
-{
-    for (size_t i = 0; i < scr_naliases; i++) {
-        if (strcmp(scr_aliases[i].name, name) != 0)
-            continue;
-        scr_str_append(out, " Also known as ");
-        escape(out, scr_aliases[i].alias);
-        scr_str_append(out, ".");
-    }
-}
-
 static void parameter(struct scr_str *out, const struct scr_spec *spec)
 {
     struct scr_str text = SCR_STR_INIT, type = SCR_STR_INIT;
@@ -172,7 +161,13 @@ static void parameter(struct scr_str *out, const struct scr_spec *spec)
     escape(&text, type.p ? type.p : "");
     if (spec->who == SCR_WHO_EARLY)
         scr_str_append(&text, " Cannot be set in a file.");
-    aliases_of(&text, spec->name);
+    for (size_t i = 0; i < scr_naliases; i++) {
+        if (strcmp(scr_aliases[i].name, spec->name) != 0)
+            continue;
+        scr_str_append(&text, " Also known as ");
+        escape(&text, scr_aliases[i].alias);
+        scr_str_append(&text, ".");
+    }
     scr_str_printf(&text, " Since SCR %s.", spec->since);
     definition(out, &text);
     scr_str_free(&text);

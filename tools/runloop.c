@@ -448,9 +448,12 @@ static int open_loop(struct runloop *l, const char *launcher, const char *const 
     return SCR_OK;
 }
 
-/* The second signal while we save is taken for an order to leave that. */
-static int wait_for_save(struct runloop *l, pid_t pid, int *status, struct scr_err *err)
+static int run_save(struct runloop *l, const struct scr_proc_spec *spec, int *status,
+                    struct scr_err *err)
 {
+    pid_t pid;
+    TRY(scr_proc_start(spec, &pid, err));
+    /* The second signal while we save is taken for an order to leave that. */
     int rc, signals = 0;
     while ((rc = scr_proc_wait(pid, 0, status, NULL)) == SCR_E_LOCKED) {
         int hangs; /* what does is over */
@@ -464,14 +467,6 @@ static int wait_for_save(struct runloop *l, pid_t pid, int *status, struct scr_e
             (void)scr_proc_kill_group(pid, SIGTERM, NULL);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "wait for scr_postrun");
-}
-
-static int run_save(struct runloop *l, const struct scr_proc_spec *spec, int *status,
-                    struct scr_err *err)
-{
-    pid_t pid;
-    TRY(scr_proc_start(spec, &pid, err));
-    return wait_for_save(l, pid, status, err);
 }
 
 /* Saves what is in cache and not on the prefix yet, by the command of that name. Nodes
@@ -538,17 +533,6 @@ static void take_back(const struct runloop *l)
         SAY(l, SCR_LOG_WARN, "halt conditions: %s", why.text);
 }
 
-static void close_loop(struct runloop *l)
-{
-    scr_hostlist_free(&l->others);
-    scr_downs_free(&l->down);
-    scr_hostlist_free(&l->good);
-    scr_commands_free(&l->commands);
-    scr_strv_free(&l->line);
-    scr_launcher_close(&l->launcher);
-    scr_job_close(&l->job);
-}
-
 int scr_runloop(struct scr_tool *t, const char *launcher, const char *const *args,
                 int *status, struct scr_err *err)
 {
@@ -566,6 +550,12 @@ int scr_runloop(struct scr_tool *t, const char *launcher, const char *const *arg
         rc = finish(&l, rc, status, err);
     }
     scr_runfile_close(t, &file);
-    close_loop(&l);
+    scr_hostlist_free(&l.others);
+    scr_downs_free(&l.down);
+    scr_hostlist_free(&l.good);
+    scr_commands_free(&l.commands);
+    scr_strv_free(&l.line);
+    scr_launcher_close(&l.launcher);
+    scr_job_close(&l.job);
     return rc;
 }

@@ -156,9 +156,10 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
     return rc;
 }
 
-/* Names of what SCR_Finalize would copy. */
-static void list_unsaved(const struct scr_ctx *ctx, struct scr_str *names)
+char *scr_ctx_unsaved(const struct scr_ctx *ctx)
 {
+    struct scr_str names = SCR_STR_INIT, text = SCR_STR_INIT;
+    /* Names of what SCR_Finalize would copy. */
     int newest = ctx->prm.flush != 0 ? scr_cache_newest_ckpt(ctx, 0) : 0;
     for (size_t i = 0; i < ctx->cache.nheld; i++) {
         struct scr_dataset d;
@@ -167,14 +168,8 @@ static void list_unsaved(const struct scr_ctx *ctx, struct scr_str *names)
             scr_cache_dataset(ctx, id, &d, NULL) != SCR_OK)
             continue;
         if ((d.is_output || id == newest) && !scr_flush_is_on_prefix(ctx, id))
-            scr_str_printf(names, "%s%s", names->len > 0 ? ", " : "", d.name);
+            scr_str_printf(&names, "%s%s", names.len > 0 ? ", " : "", d.name);
     }
-}
-
-char *scr_ctx_unsaved(const struct scr_ctx *ctx)
-{
-    struct scr_str names = SCR_STR_INIT, text = SCR_STR_INIT;
-    list_unsaved(ctx, &names);
     if (ctx->out.id > 0)
         scr_str_printf(&text, "%s was not completed, ", ctx->out.name);
     if (names.len > 0)

@@ -112,19 +112,6 @@ static int leaves_before(const struct scr_held *a, const struct scr_held *b)
     return a->id < b->id;
 }
 
-static void sort_by_turn(struct scr_ctx *ctx, int n)
-{
-    for (int i = 1; i < n; i++)
-        for (int k = i; k > 0; k--) {
-            int *id = &ctx->cache.leaving[k - 1];
-            if (!leaves_before(scr_cache_held(ctx, id[1]), scr_cache_held(ctx, id[0])))
-                break;
-            int first = id[1];
-            id[1] = id[0];
-            id[0] = first;
-        }
-}
-
 /* Lists the checkpoints that count in the store of red (every: of every line) in
  * ctx->cache.leaving, in the order they leave, and returns how many these are. next:
  * before one of red is written. */
@@ -141,7 +128,15 @@ static int list_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int ever
         struct scr_held *h = scr_cache_held(ctx, ctx->cache.leaving[i]);
         h->turn = (int)turn_of(ctx, n, h, next ? &of_red : NULL);
     }
-    sort_by_turn(ctx, n);
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0; k--) {
+            int *id = &ctx->cache.leaving[k - 1];
+            if (!leaves_before(scr_cache_held(ctx, id[1]), scr_cache_held(ctx, id[0])))
+                break;
+            int first = id[1];
+            id[1] = id[0];
+            id[0] = first;
+        }
     return n;
 }
 

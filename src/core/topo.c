@@ -140,9 +140,13 @@ static int take_node(struct scr_ctx *ctx, struct scr_err *err)
     return SCR_OK;
 }
 
-/* A process of a virtual node leaves its pid where a drill finds it. */
-static int write_pid(struct scr_ctx *ctx, struct scr_err *err)
+static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
 {
+    for (int i = 0; i < ctx->descs.nstores; i++)
+        if (store_is_used(ctx, i))
+            TRY(make_store(ctx, i, err));
+    TRY(scr_cntl_open(&ctx->env, ctx->cntl_dir, ctx->node.rank, &ctx->cntl, err));
+    /* A process of a virtual node leaves its pid where a drill finds it. */
     if (ctx->place.vnode == NULL)
         return SCR_OK;
     char *path = scr_asprintf("%s/pid.%d", ctx->cntl_dir, ctx->world.rank);
@@ -154,25 +158,6 @@ static int write_pid(struct scr_ctx *ctx, struct scr_err *err)
     free(path);
     free(text);
     return rc;
-}
-
-static void remove_pid(struct scr_ctx *ctx)
-{
-    if (ctx->place.vnode == NULL || ctx->cntl_dir == NULL)
-        return;
-    char *path = scr_asprintf("%s/pid.%d", ctx->cntl_dir, ctx->world.rank);
-    if (path)
-        scr_file_remove(ctx->env.sys, path, NULL);
-    free(path);
-}
-
-static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
-{
-    for (int i = 0; i < ctx->descs.nstores; i++)
-        if (store_is_used(ctx, i))
-            TRY(make_store(ctx, i, err));
-    TRY(scr_cntl_open(&ctx->env, ctx->cntl_dir, ctx->node.rank, &ctx->cntl, err));
-    return write_pid(ctx, err);
 }
 
 /* Datasets cached for the directory that this one was copied from are not ours. With a
@@ -351,7 +336,12 @@ char *scr_topo_nodes(const struct scr_ctx *ctx, int yes, int n)
 
 void scr_topo_fini(struct scr_ctx *ctx)
 {
-    remove_pid(ctx);
+    if (ctx->place.vnode != NULL && ctx->cntl_dir != NULL) {
+        char *path = scr_asprintf("%s/pid.%d", ctx->cntl_dir, ctx->world.rank);
+        if (path)
+            scr_file_remove(ctx->env.sys, path, NULL);
+        free(path);
+    }
     scr_cntl_close(&ctx->env, &ctx->cntl);
     scr_tenancy_leave(ctx);
     for (int i = 0; ctx->cache.sets && i < ctx->descs.nreds; i++)

@@ -259,21 +259,6 @@ static scr_hash_elem *best_copy(const scr_hash *dirs)
     return best;
 }
 
-/* Gives the entry the dataset hash that version 1 did not keep, or completes the one it
- * has. */
-static void add_dataset(scr_hash *entry, int id, const char *name)
-{
-    scr_hash *dset = scr_hash_get(entry, "DSET");
-    if (dset == NULL) {
-        dset = scr_hash_set(entry, "DSET", NULL);
-        scr_hash_set_val_i64(dset, "CKPT", id);
-        scr_hash_set_val_i64(dset, "FLAG_CKPT", 1);
-        scr_hash_set_val_i64(dset, "FLAG_OUTPUT", 0);
-    }
-    scr_hash_set_val_i64(dset, "ID", id);
-    scr_hash_set_val(dset, "NAME", name);
-}
-
 static int convert_entry(scr_hash *index, const scr_hash_elem *e, struct scr_err *err)
 {
     int id = scr_hash_elem_key_int(e);
@@ -284,7 +269,16 @@ static int convert_entry(scr_hash *index, const scr_hash_elem *e, struct scr_err
     scr_hash *entry = scr_hash_set_kv_int(index, "DSET", id);
     (void)scr_hash_merge(entry, scr_hash_elem_hash(copy));
     scr_hash_set_val(entry, "DIR", dir);
-    add_dataset(entry, id, dir);
+    /* The dataset hash, which version 1 did not keep or which is not complete. */
+    scr_hash *dset = scr_hash_get(entry, "DSET");
+    if (dset == NULL) {
+        dset = scr_hash_set(entry, "DSET", NULL);
+        scr_hash_set_val_i64(dset, "CKPT", id);
+        scr_hash_set_val_i64(dset, "FLAG_CKPT", 1);
+        scr_hash_set_val_i64(dset, "FLAG_OUTPUT", 0);
+    }
+    scr_hash_set_val_i64(dset, "ID", id);
+    scr_hash_set_val(dset, "NAME", dir);
     return SCR_OK;
 }
 

@@ -284,16 +284,12 @@ int scr_flush_max_id(const scr_hash *h)
 }
 
 /* A flag that is there counts, unless it says 0. */
-static int flag_of(const scr_hash *h, const char *key)
-{
-    int v = 1;
-    (void)scr_hash_get_val_int(h, key, &v);
-    return scr_hash_get(h, key) != NULL && v != 0;
-}
-
 int scr_flush_has(const scr_hash *h, int id, const char *flag)
 {
-    return flag_of(scr_hash_get_kv_int(h, "DATASET", id), flag);
+    int v = 1;
+    const scr_hash *dset = scr_hash_get_kv_int(h, "DATASET", id);
+    (void)scr_hash_get_val_int(dset, flag, &v);
+    return scr_hash_get(dset, flag) != NULL && v != 0;
 }
 
 int scr_flush_set_lost(scr_hash *h, int id)

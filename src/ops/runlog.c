@@ -29,18 +29,6 @@ static int lose(struct scr_runlog *l, const char *node, struct scr_err *err)
     return SCR_OK;
 }
 
-/* A list that cannot be read names no node. */
-static int lose_list(struct scr_runlog *l, const char *list, struct scr_err *err)
-{
-    struct scr_hostlist nodes = SCR_HOSTLIST_INIT;
-    if (list != NULL)
-        (void)scr_hostlist_expand_front(list, SCR_HOSTLIST_FRONT, &nodes, NULL);
-    for (size_t i = 0; i < nodes.n; i++)
-        (void)scr_table_add(&l->lost, nodes.name[i]);
-    scr_hostlist_free(&nodes);
-    return scr_table_ok(&l->lost) ? SCR_OK : scr_no_memory(err);
-}
-
 /* --- the kinds of events --- */
 
 static int start_run(struct scr_runlog *l, const struct scr_event *e,
@@ -120,7 +108,14 @@ static int fail(struct scr_runlog *l, const struct scr_event *e, struct scr_err 
     for (int i = 0; i < SCR_FAILURES; i++)
         if (e->class != NULL && strcmp(e->class, classes[i]) == 0)
             l->failures[i]++;
-    return lose_list(l, e->nodelist, err);
+    /* A list that cannot be read names no node. */
+    struct scr_hostlist nodes = SCR_HOSTLIST_INIT;
+    if (e->nodelist != NULL)
+        (void)scr_hostlist_expand_front(e->nodelist, SCR_HOSTLIST_FRONT, &nodes, NULL);
+    for (size_t i = 0; i < nodes.n; i++)
+        (void)scr_table_add(&l->lost, nodes.name[i]);
+    scr_hostlist_free(&nodes);
+    return scr_table_ok(&l->lost) ? SCR_OK : scr_no_memory(err);
 }
 
 static const struct {

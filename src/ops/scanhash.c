@@ -80,20 +80,6 @@ static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *goo
 
 /* --- sets --- */
 
-/* The set, by the first of its headers that can be read. */
-static void read_set(const struct scr_scan *s, const struct scr_scan_set *set,
-                     struct scr_setdesc *known)
-{
-    *known = (struct scr_setdesc){ 0 };
-    for (int i = 0; i < set->n && known->n == 0; i++) {
-        struct scr_redhead h;
-        if (!set->found[i] || scr_redhead_read(s->env, set->red[i], &h, NULL) != SCR_OK)
-            continue;
-        *known = h.info.set;
-        scr_redhead_fini(&h);
-    }
-}
-
 /* The command that rebuilds the set. */
 static int add_command(const struct scr_scan_set *set, scr_hash *d, int lost,
                        struct scr_err *err)
@@ -112,9 +98,16 @@ static int add_command(const struct scr_scan_set *set, scr_hash *d, int lost,
 static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
                      scr_hash *d, const struct scr_ids *good, struct scr_err *err)
 {
-    struct scr_setdesc known;
+    struct scr_setdesc known = { 0 };
     int lost = -1;
-    read_set(s, set, &known);
+    /* The set, by the first of its headers that can be read. */
+    for (int i = 0; i < set->n && known.n == 0; i++) {
+        struct scr_redhead h;
+        if (!set->found[i] || scr_redhead_read(s->env, set->red[i], &h, NULL) != SCR_OK)
+            continue;
+        known = h.info.set;
+        scr_redhead_fini(&h);
+    }
     const char *scheme = scr_scheme_name(set->scheme);
     scr_hash_setf(d, NULL, "%s %d MEMBERS %d", scheme, set->set_id, set->n);
     for (int i = 0; i < set->n; i++) {

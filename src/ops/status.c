@@ -332,22 +332,6 @@ static int lost_members(const struct scr_survey_set *set)
     return n;
 }
 
-/* By the filemap; of the losses that it survives, those of the set that has lost most
- * are past. */
-static void measure_sets(struct scr_status_cache *c, const struct scr_survey *survey,
-                         const struct scr_survey_dataset *d)
-{
-    struct scr_setdesc desc;
-    const struct scr_entry *e = scr_filemap_first(survey->map, d->id);
-    int worst = 0;
-    for (SCR_EACH(const struct scr_survey_set, set, &d->sets))
-        worst = lost_members(set) > worst ? lost_members(set) : worst;
-    scr_setdesc_get(e ? e->desc : NULL, &desc);
-    c->has_scheme = desc.failures >= 0;
-    c->scheme = desc.scheme;
-    c->survives = desc.failures < 0 || !c->is_seen ? -1 : desc.failures - worst;
-}
-
 /* A dataset by the caches in reach. */
 static int look_into(const struct scr_survey *survey, int id,
                      struct scr_status_cache *c, struct scr_err *err)
@@ -364,7 +348,17 @@ static int look_into(const struct scr_survey *survey, int id,
     rc = scr_survey_judge(survey, &d, 0, &state, &why);
     c->is_seen = state <= SCR_SURVEY_MENDABLE;
     c->is_lost = state == SCR_SURVEY_LOST;
-    measure_sets(c, survey, &d);
+    /* By the filemap; of the losses that it survives, those of the set that has lost
+     * most are past. */
+    struct scr_setdesc desc;
+    const struct scr_entry *e = scr_filemap_first(survey->map, d.id);
+    int worst = 0;
+    for (SCR_EACH(const struct scr_survey_set, set, &d.sets))
+        worst = lost_members(set) > worst ? lost_members(set) : worst;
+    scr_setdesc_get(e ? e->desc : NULL, &desc);
+    c->has_scheme = desc.failures >= 0;
+    c->scheme = desc.scheme;
+    c->survives = desc.failures < 0 || !c->is_seen ? -1 : desc.failures - worst;
     scr_survey_dataset_fini(&d);
     return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
 }

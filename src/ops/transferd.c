@@ -608,18 +608,6 @@ static int daemon_init(struct daemon *d, struct scr_err *err)
     return d->mover ? SCR_OK : SCR_E_NOMEM;
 }
 
-static void daemon_fini(struct daemon *d)
-{
-    scr_mover_stop(d->mover);
-    scr_mover_free(d->mover);
-    run_free(d->run);
-    run_free(d->next);
-    if (d->life.fd >= 0)
-        scr_lock_release(d->env->sys, &d->life);
-    free(d->file);
-    free(d->life_path);
-}
-
 int scr_transferd_run(const struct scr_env *env, const struct scr_transferd_opts *o,
                       struct scr_err *err)
 {
@@ -632,7 +620,14 @@ int scr_transferd_run(const struct scr_env *env, const struct scr_transferd_opts
         if (!d.over)
             nanosleep(&(struct timespec){ .tv_nsec = TICK_NS }, NULL);
     }
-    daemon_fini(&d);
+    scr_mover_stop(d.mover);
+    scr_mover_free(d.mover);
+    run_free(d.run);
+    run_free(d.next);
+    if (d.life.fd >= 0)
+        scr_lock_release(d.env->sys, &d.life);
+    free(d.file);
+    free(d.life_path);
     if (rc == SCR_OK && o->once && d.failed.code != SCR_OK)
         rc = scr_fail(err, d.failed.code, 0, "%s", d.failed.text);
     return rc;

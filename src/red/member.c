@@ -262,7 +262,14 @@ struct span {
     size_t n;
 };
 
-static int move_bytes(struct scr_member *m, const struct piece *p, const struct span *s,
+static int keeps_crc(const struct scr_member *m, int is_parity)
+{
+    int skip = is_parity ? SCR_MEMBER_NO_PARITY_CRC : SCR_MEMBER_NO_DATA_CRC;
+    return (m->flags & skip) == 0;
+}
+
+/* All of s is in piece p. */
+static int move_piece(struct scr_member *m, struct piece *p, const struct span *s,
                       struct scr_err *err)
 {
     const struct scr_sys *sys = m->env->sys;
@@ -274,22 +281,8 @@ static int move_bytes(struct scr_member *m, const struct piece *p, const struct 
         off = (off_t)(s->off - m->start[p->file]);
         TRY(scr_fdcache_get(&m->fds, p->file, path, &fd, err));
     }
-    return s->dir == READ
-               ? scr_pread_all(SCR_FD(sys, fd, path), s->buf, s->n, off, err)
-               : scr_pwrite_all(SCR_FD(sys, fd, path), s->buf, s->n, off, err);
-}
-
-static int keeps_crc(const struct scr_member *m, int is_parity)
-{
-    int skip = is_parity ? SCR_MEMBER_NO_PARITY_CRC : SCR_MEMBER_NO_DATA_CRC;
-    return (m->flags & skip) == 0;
-}
-
-/* All of s is in piece p. */
-static int move_piece(struct scr_member *m, struct piece *p, const struct span *s,
-                      struct scr_err *err)
-{
-    TRY(move_bytes(m, p, s, err));
+    TRY(s->dir == READ ? scr_pread_all(SCR_FD(sys, fd, path), s->buf, s->n, off, err)
+                       : scr_pwrite_all(SCR_FD(sys, fd, path), s->buf, s->n, off, err));
     if (keeps_crc(m, s->is_parity))
         note(p, s->off, s->buf, s->n);
     return SCR_OK;

@@ -429,14 +429,6 @@ static int close_parts(struct rebuild *r, struct scr_err *err)
     return rc;
 }
 
-static int sync_file(const struct rebuild *r, const char *path, struct scr_err *err)
-{
-    int fd;
-    TRY(scr_open(r->env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err));
-    int rc = scr_fsync(r->env->sys, fd, path, err);
-    return scr_first(rc, scr_close(r->env->sys, &fd, path, err));
-}
-
 /* Files that were good all the time stay as they are, with their times and modes. Their
  * copies go first: so a temporary file left by a crash always belongs to something that
  * still counts as lost, and the next rebuild uses its name again. */
@@ -499,7 +491,10 @@ static int sync_one(const struct rebuild *r, const char *tmp, const char *path,
                     struct scr_err *err)
 {
     (void)path;
-    return sync_file(r, tmp, err);
+    int fd;
+    TRY(scr_open(r->env->sys, tmp, O_RDONLY | O_NOFOLLOW, 0, &fd, err));
+    int rc = scr_fsync(r->env->sys, fd, tmp, err);
+    return scr_first(rc, scr_close(r->env->sys, &fd, tmp, err));
 }
 
 static int rename_one(const struct rebuild *r, const char *tmp, const char *path,
@@ -562,20 +557,6 @@ out:
     return rc;
 }
 
-static void free_parts(struct rebuild *r)
-{
-    for (int i = 0; r->part != NULL && i < r->n; i++) {
-        struct part *p = &r->part[i];
-        scr_redhead_fini(&p->head);
-        scr_current_delete(p->copy);
-        scr_member_files_free(p->files, p->nfiles);
-        scr_member_files_free(p->tmp, p->nfiles);
-        free(p->good);
-        free(p->redtmp);
-    }
-    free(r->part);
-}
-
 static int run(struct rebuild *r, int *rebuilt, struct scr_err *err)
 {
     if (r->n < 1 || r->n > SCR_EC_MAX)
@@ -586,7 +567,16 @@ static int run(struct rebuild *r, int *rebuilt, struct scr_err *err)
     int rc = r->part != NULL ? rebuild_set(r, err) : scr_no_memory(err);
     for (int i = 0; rebuilt != NULL && i < r->n; i++)
         rebuilt[i] = rc == SCR_OK ? SCR_HAVE_ALL & ~r->part[i].have : 0;
-    free_parts(r);
+    for (int i = 0; r->part != NULL && i < r->n; i++) {
+        struct part *p = &r->part[i];
+        scr_redhead_fini(&p->head);
+        scr_current_delete(p->copy);
+        scr_member_files_free(p->files, p->nfiles);
+        scr_member_files_free(p->tmp, p->nfiles);
+        free(p->good);
+        free(p->redtmp);
+    }
+    free(r->part);
     return rc;
 }
 

@@ -149,18 +149,6 @@ static int make_dir(const struct scr_sys *sys, const struct batch *b, size_t i,
 
 /* --- compression --- */
 
-/* Nothing but a file that an earlier flush compressed may be in the way of the
- * compressed one, and its name must not get too long. */
-static int can_pack(const struct scr_sys *sys, const char *zst)
-{
-    struct stat st;
-    if (zst == NULL || strlen(scr_path_base(zst)) > NAME_MAX)
-        return 0;
-    int rc = scr_file_stat(sys, zst, &st, NULL);
-    return rc == SCR_E_NOENT ||
-           (rc == SCR_OK && S_ISREG(st.st_mode) && scr_recode_is_ours(sys, zst));
-}
-
 /* 1 if file i of the batch must be compressed. */
 static int wants_pack(const struct scr_xfer *x, const struct scr_sys *sys,
                       struct batch *b, size_t i)
@@ -169,7 +157,14 @@ static int wants_pack(const struct scr_xfer *x, const struct scr_sys *sys,
     if (x->o.pack == 0 || (f->has_size && scr_recode_is_too_small(f->size)))
         return 0;
     b->zst[i] = scr_asprintf("%s" SCR_ZST_SUFFIX, b->file[i]->dst);
-    return can_pack(sys, b->zst[i]);
+    /* Nothing but a file that an earlier flush compressed may be in the way of the
+     * compressed one, and its name must not get too long. */
+    struct stat st;
+    if (b->zst[i] == NULL || strlen(scr_path_base(b->zst[i])) > NAME_MAX)
+        return 0;
+    int rc = scr_file_stat(sys, b->zst[i], &st, NULL);
+    return rc == SCR_E_NOENT ||
+           (rc == SCR_OK && S_ISREG(st.st_mode) && scr_recode_is_ours(sys, b->zst[i]));
 }
 
 /* --- a batch --- */

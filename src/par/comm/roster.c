@@ -36,8 +36,14 @@ static int receive_all(const struct scr_comm *c, int n, struct scr_hostlist *nam
     return rc;
 }
 
-static void sort_once(struct scr_hostlist *names)
+int scr_roster_gather(const struct scr_comm *c, const char *mine, int n,
+                      struct scr_hostlist *names, struct scr_err *err)
 {
+    int has = mine != NULL;
+    if (c->rank != 0)
+        return has ? send_name(c, mine, err) : SCR_OK;
+    int rc = has ? scr_hostlist_add(names, mine, err) : SCR_OK;
+    rc = scr_first(rc, receive_all(c, n - has, names, rc == SCR_OK ? err : NULL));
     size_t kept = 0;
     if (names->n > 0)
         qsort(names->name, names->n, sizeof *names->name, scr_by_text);
@@ -47,16 +53,5 @@ static void sort_once(struct scr_hostlist *names)
         else
             names->name[kept++] = names->name[i];
     names->n = kept;
-}
-
-int scr_roster_gather(const struct scr_comm *c, const char *mine, int n,
-                      struct scr_hostlist *names, struct scr_err *err)
-{
-    int has = mine != NULL;
-    if (c->rank != 0)
-        return has ? send_name(c, mine, err) : SCR_OK;
-    int rc = has ? scr_hostlist_add(names, mine, err) : SCR_OK;
-    rc = scr_first(rc, receive_all(c, n - has, names, rc == SCR_OK ? err : NULL));
-    sort_once(names);
     return rc;
 }

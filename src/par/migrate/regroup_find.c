@@ -158,24 +158,6 @@ static int judge(const struct scr_regrouping *g, const struct scr_judged *set,
     return SCR_OK;
 }
 
-/* Receives all sets of this rank and decides on them; *members: how many old ranks they
- * have; *lost: how many of these are without data. */
-static int judge_sets(struct scr_regrouping *g, const struct scr_parcels *told,
-                      struct scr_parcels *send, uint64_t *members, uint64_t *lost,
-                      struct scr_err *err)
-{
-    int rc = scr_setjudge_hear(told, &g->sets, err);
-    for (SCR_EACH(struct scr_judged, set, &g->sets)) {
-        if (rc == SCR_OK)
-            rc = judge(g, set, send, err);
-        if (rc != SCR_OK)
-            break;
-        *members += (uint64_t)set->n;
-        *lost += (uint64_t)scr_setjudge_lost(set);
-    }
-    return rc;
-}
-
 /* --- all of it --- */
 
 /* How many ranks wrote the dataset, as this rank's entries say; 0: they do not. */
@@ -212,7 +194,15 @@ static int order_all(struct scr_regrouping *g, const struct scr_parcels *told,
 {
     struct scr_parcels send = { 0 }, orders = { 0 };
     struct scr_vote v = { .sum = { 0 } };
-    int rc = judge_sets(g, told, &send, &v.sum[0], &v.sum[1], err);
+    int rc = scr_setjudge_hear(told, &g->sets, err);
+    for (SCR_EACH(struct scr_judged, set, &g->sets)) {
+        if (rc == SCR_OK)
+            rc = judge(g, set, &send, err);
+        if (rc != SCR_OK)
+            break;
+        v.sum[0] += (uint64_t)set->n;
+        v.sum[1] += (uint64_t)scr_setjudge_lost(set);
+    }
     rc = scr_vote_all(g->at.world, rc, &v, err);
     *lost = v.sum[1] > 0;
     if (rc == SCR_OK && v.sum[0] != (uint64_t)g->ranks)

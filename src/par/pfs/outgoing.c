@@ -19,23 +19,6 @@ enum { DIR_MODE = 0777 }; /* cut by the umask */
 
 /* --- what goes where --- */
 
-/* Mode, owner and times as recorded at the end of the output phase: the cached file
- * may have been rebuilt since. A file that is gone is found when it is copied. */
-static void describe(const struct scr_outgoing *f, struct scr_out_file *file,
-                     const scr_meta *meta)
-{
-    struct scr_xfer_file *x = &file->xfer;
-    file->asked = scr_meta_text(meta, SCR_META_ASKED);
-    file->is_shared = scr_meta_is_shared(meta);
-    *x = (struct scr_xfer_file){ .src = file->src,
-                                 .dst = file->full,
-                                 .name = file->dest };
-    (void)scr_file_stat(f->at.env->sys, file->src, &x->attr, NULL);
-    (void)scr_meta_get_stat(meta, &x->attr);
-    x->has_size = scr_meta_get_filesize(meta, &x->size) == SCR_OK;
-    x->has_crc = scr_meta_get_crc32(meta, &x->crc) == SCR_OK;
-}
-
 /* A compressed one may replace another one. */
 static int look_at_packed(struct scr_outgoing *f, const struct scr_out_file *file,
                           struct scr_err *err)
@@ -68,7 +51,19 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
     file->src = path;
     if ((file->full = scr_path_join(f->at.prefix->path, file->dest)) == NULL)
         return scr_no_memory(err);
-    describe(f, file, meta);
+    /* Mode, owner and times as recorded at the end of the output phase: the cached
+     * file may have been rebuilt since. A file that is gone is found when it is
+     * copied. */
+    struct scr_xfer_file *x = &file->xfer;
+    file->asked = scr_meta_text(meta, SCR_META_ASKED);
+    file->is_shared = scr_meta_is_shared(meta);
+    *x = (struct scr_xfer_file){ .src = file->src,
+                                 .dst = file->full,
+                                 .name = file->dest };
+    (void)scr_file_stat(f->at.env->sys, file->src, &x->attr, NULL);
+    (void)scr_meta_get_stat(meta, &x->attr);
+    x->has_size = scr_meta_get_filesize(meta, &x->size) == SCR_OK;
+    x->has_crc = scr_meta_get_crc32(meta, &x->crc) == SCR_OK;
     if (scr_file_is_there(f->at.env->sys, file->full))
         f->replaces = 1;
     return f->o->pack > 0 && !f->replaces ? look_at_packed(f, file, err) : SCR_OK;

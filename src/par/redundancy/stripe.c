@@ -503,20 +503,6 @@ static void run_lists(struct engine *e)
         ;
 }
 
-static void engine_fini(struct engine *e)
-{
-    for (size_t i = 0; i < e->njob; i++) {
-        scr_plan_fini(&e->job[i].plan);
-        free(e->job[i].src);
-        free(e->job[i].dst);
-    }
-    free(e->job);
-    free(e->lend);
-    free(e->get);
-    free(e->rest);
-    scr_pages_free(e->pool);
-}
-
 /* Messages must be of one size everywhere, whatever each rank can afford; one of no
  * bytes says that a rank cannot take part. 1 if all can. */
 static int agree_slice_all(struct engine *e, int rc)
@@ -540,6 +526,15 @@ int scr_stripe_run_all(struct scr_stripe *s, int rc, struct scr_err *err)
         rc = scr_set_agree_all(s->set, rc, err);
     }
     s->stats = e.stats;
-    engine_fini(&e);
+    for (size_t i = 0; i < e.njob; i++) {
+        scr_plan_fini(&e.job[i].plan);
+        free(e.job[i].src);
+        free(e.job[i].dst);
+    }
+    free(e.job);
+    free(e.lend);
+    free(e.get);
+    free(e.rest);
+    scr_pages_free(e.pool);
     return rc;
 }
