@@ -20,7 +20,6 @@
 #include "store/catalog.h"
 #include "store/deletion.h"
 #include "store/dset_names.h"
-#include "store/replacing.h"
 #include "tool.h"
 
 enum {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_report: what the event log says of all runs of a prefix directory, as a page, as
  * text or as JSON. */
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -12,7 +12,6 @@
 #include "core/flushctl.h"
 #include "core/manage.h"
 #include "core/retain.h"
-#include "store/arrival.h"
 #include "store/deletion.h"
 
 /* A dataset by its name, where it is and what it can be used for. */
