@@ -65,6 +65,7 @@ echo "$bases" | sort -u | while read -r base; do
         say "$dir was no directory of this user (of ${found%% *} ${found#* * }): moved to $aside"
     else
         say "$said"
+        rmdir -- "$aside"
     fi
     make "$dir" || say "$dir cannot be made"
 done

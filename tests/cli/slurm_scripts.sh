@@ -89,8 +89,42 @@ chown -R root victim
 rmdir memory/nobody
 ln -s ../victim memory/nobody
 
+# a directory of another user, in which are directories that this one may delete (S6)
+rm log memory/nobody
+mkdir -m 0777 memory/nobody
+mkdir -p memory/nobody/scr.17/precious
+chown -R nobody memory/nobody/scr.17
+chown daemon memory/nobody
+slurm epilog 17 nobody
+check "of daemon" -d memory/nobody/scr.17/precious
+grep -q "scr-epilog job 17 of nobody: .*memory/nobody is a directory of another user: kept" log || fail "no line in the log"
+rm -r log memory/nobody
+
+# directories without write permission, and below a link what must keep its mode
+mkdir -p memory/nobody/scr.17/prefix.0123/scr.dataset.1
+chown -R nobody victim
+chmod 0500 victim
+ln -s ../../../victim memory/nobody/scr.17/link
+touch memory/nobody/scr.17/prefix.0123/scr.dataset.1/file
+chown -R -h nobody memory/nobody
+chmod 0500 memory/nobody/scr.17/prefix.0123 memory/nobody/scr.17
+chmod 0000 memory/nobody/scr.17/prefix.0123/scr.dataset.1
+slurm epilog 17 nobody
+check "empty: $(cat log 2>/dev/null)" ! -e log -a ! -e memory/nobody/scr.17
+check "victim" "$(owner victim)" = "nobody 500"
+# … and below a link in the place of the job's directory
+chmod 0755 victim/scr.17
+chmod 0500 victim
+ln -s ../../victim memory/nobody/scr.17
+chown -h nobody memory/nobody/scr.17
+slurm epilog 17 nobody
+check "victim" "$(owner victim)" = "nobody 500" -a -d victim/scr.17 -a ! -L memory/nobody/scr.17
+chown -R root victim
+chmod 0755 victim
+rmdir memory/nobody
+ln -s ../victim memory/nobody
+
 # the name is taken by another user
-rm log
 slurm prolog 17 nobody
 check "memory/nobody" "$(owner memory/nobody)" = "nobody 700"
 grep -q "memory/nobody was no directory of this user (of 0 symbolic link): moved" log || fail "no line in the log"
@@ -136,6 +170,16 @@ check "memory/nobody" "$(owner memory/nobody)" = "nobody 700"
 check "root has it" "$(stat -c '%u %a' memory/.refused.nobody.*)" = "0 700"
 grep -q "(of $(id -u daemon) directory): moved to $tmp/memory/.refused.nobody" log || fail "no line in the log"
 rm -r memory/.refused.nobody.*
+
+# one that cannot be moved leaves nothing else behind
+rm -r log memory/nobody
+setpriv --reuid daemon --clear-groups mkdir -m 0700 memory/nobody
+printf '%s\n' '#!/bin/sh' 'echo mv: busy; exit 1' >bin/mv
+chmod +x bin/mv
+slurm prolog 17 nobody
+rm bin/mv
+grep -q "scr-prolog user nobody: mv: busy" log || fail "no line in the log"
+check "nothing else: $(ls -A memory)" -z "$(ls -d memory/.refused.* 2>/dev/null)"
 
 # names that are none
 rm log
