@@ -319,8 +319,8 @@ static int is_there(struct copy *c, struct scr_err *err, int *there)
              e.complete && !e.failed;
     scr_index_fini(&index);
     if (rc == SCR_OK && *there)
-        scr_tool_print(c->t, "dataset %d: is complete in %s\n", c->g.id,
-                       c->t->prefix.path);
+        scr_tool_print_line(c->t, "dataset %d: is complete in %s", c->g.id,
+                            c->t->prefix.path);
     else if (rc == SCR_OK && scr_stage_is_placing(&c->t->env, &c->t->prefix, c->g.id)) {
         *there = 1;
         scr_tool_print(c->t,

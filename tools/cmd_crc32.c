@@ -42,8 +42,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
             return rc;
         if (expect != NULL)
             return crc == expected ? SCR_OK : SCR_TOOL_NO;
-        scr_tool_print(t, a->noperands > 1 ? "%x  %s\n" : "%x\n", (unsigned)crc,
-                       a->operand[i]);
+        scr_tool_print_line(t, a->noperands > 1 ? "%x  %s" : "%x", (unsigned)crc,
+                            a->operand[i]);
     }
     return SCR_OK;
 }

@@ -72,7 +72,7 @@ static int print_leaf(struct scr_tool *t, const char *group,
         scr_conf_quote(&value, leaf->item.name);
     rc = value.bad ? scr_no_memory(err) : SCR_OK;
     if (rc == SCR_OK)
-        scr_tool_print(t, "GROUPS=%s %s=%s\n", leaf->nodes, group, value.p);
+        scr_tool_print_line(t, "GROUPS=%s %s=%s", leaf->nodes, group, value.p);
     scr_str_free(&value);
     return rc;
 }

@@ -676,13 +676,15 @@ static int delete_named(struct scr_tool *t, const struct scr_args *a,
 static void tell_extracted(struct scr_tool *t, int id, const char *to,
                            const struct scr_extracted *got)
 {
-    scr_tool_print(t, "dataset %d: %llu file%s, %llu bytes, extracted to %s", id,
-                   (unsigned long long)got->files, got->files == 1 ? "" : "s",
-                   (unsigned long long)got->bytes, to ? to : t->prefix.path);
+    char there[64] = "";
     if (got->there > 0)
-        scr_tool_print(t, ", %llu %s there already", (unsigned long long)got->there,
+        (void)snprintf(there, sizeof there, ", %llu %s there already",
+                       (unsigned long long)got->there,
                        got->there == 1 ? "was" : "were");
-    scr_tool_print(t, "\n");
+    scr_tool_print_line(t, "dataset %d: %llu file%s, %llu bytes, extracted to %s%s", id,
+                        (unsigned long long)got->files, got->files == 1 ? "" : "s",
+                        (unsigned long long)got->bytes, to ? to : t->prefix.path,
+                        there);
 }
 
 static int extract(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)

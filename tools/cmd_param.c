@@ -102,44 +102,45 @@ static int check_value(const struct scr_spec *spec, const char *value,
 
 /* --- lines with children --- */
 
-/* Adds the origin of the text from byte `from` of out as a comment, in its column. */
-static void append_origin(struct scr_str *out, size_t from, const char *origin)
+/* The text of a line with its origin as a comment, in its column; frees it. */
+static int print_out(struct scr_tool *t, struct scr_str *out, const char *origin,
+                     struct scr_err *err)
 {
-    size_t n = out->len - from;
-    scr_str_printf(out, "%*s  # %s\n", n < ORIGIN_COLUMN ? (int)(ORIGIN_COLUMN - n) : 0,
-                   "", origin ? origin : "?");
+    int rc = out->bad ? scr_no_memory(err) : SCR_OK;
+    if (rc == SCR_OK)
+        scr_tool_print_line(t, "%-*s  # %s", ORIGIN_COLUMN, out->p,
+                            origin ? origin : "?");
+    scr_str_free(out);
+    return rc;
 }
 
-static void append_line(struct scr_str *out, const char *key, const scr_hash_elem *e)
+static int print_line(struct scr_tool *t, const char *key, const scr_hash_elem *e,
+                      struct scr_err *err)
 {
+    struct scr_str out = SCR_STR_INIT;
     const scr_hash *line = scr_hash_elem_hash(e);
     const char *origin;
-    size_t from = out->len;
-    scr_str_printf(out, "%s=", key);
-    scr_conf_quote(out, scr_hash_elem_key(e));
+    scr_str_printf(&out, "%s=", key);
+    scr_conf_quote(&out, scr_hash_elem_key(e));
     for (SCR_HASH_EACH(c, scr_cfg_line_children(line))) {
-        scr_str_printf(out, " %s=", scr_hash_elem_key(c));
-        scr_conf_quote(out, scr_cfg_line_get(line, scr_hash_elem_key(c), NULL));
+        scr_str_printf(&out, " %s=", scr_hash_elem_key(c));
+        scr_conf_quote(&out, scr_cfg_line_get(line, scr_hash_elem_key(c), NULL));
     }
     (void)scr_cfg_line_get(line, NULL, &origin);
-    append_origin(out, from, origin);
+    return print_out(t, &out, origin, err);
 }
 
 /* *n: how many lines there are. */
 static int print_lines(struct scr_tool *t, const char *key, size_t *n,
                        struct scr_err *err)
 {
-    struct scr_str out = SCR_STR_INIT;
     scr_hash *lines = scr_cfg_lines(t->cfg, key);
+    int rc = lines != NULL ? SCR_OK : scr_no_memory(err);
     for (SCR_HASH_EACH(e, lines))
-        append_line(&out, key, e);
-    int bad = lines == NULL || out.bad;
+        rc = scr_first(rc, print_line(t, key, e, err));
     *n = scr_hash_size(lines);
-    if (out.len > 0)
-        scr_tool_print(t, "%s", out.p);
-    scr_str_free(&out);
     scr_hash_delete(lines);
-    return bad ? scr_no_memory(err) : SCR_OK;
+    return rc;
 }
 
 static json_t *json_of_line(const scr_hash *line)
@@ -261,23 +262,18 @@ static int print_setting(struct scr_tool *t, const struct scr_spec *spec,
     const char *value = scr_cfg_get(t->cfg, spec->name);
     const char *origin = scr_cfg_origin(t->cfg, spec->name);
     if (value == NULL)
-        scr_str_printf(&out, "# %s is not set\n", spec->name);
+        scr_tool_print(t, "# %s is not set\n", spec->name);
     else if (check_value(spec, value, origin, &bad) != SCR_OK)
-        scr_str_printf(&out, "# error: %s\n", bad.text);
+        scr_tool_print(t, "# error: %s\n", bad.text);
     else {
         scr_str_printf(&out, "%s=", spec->name);
         if (value[strcspn(value, " \t#\"\\$")] != '\0')
             scr_conf_quote(&out, value);
         else
             scr_str_append(&out, value);
-        append_origin(&out, 0, origin);
+        return print_out(t, &out, origin, err);
     }
-    int rc;
-    TRY_OUT(out.bad ? scr_no_memory(err) : SCR_OK);
-    scr_tool_print(t, "%s", out.p);
-out:
-    scr_str_free(&out);
-    return rc;
+    return SCR_OK;
 }
 
 static int list(struct scr_tool *t, int changed, struct scr_err *err)
@@ -378,8 +374,8 @@ static int check(struct scr_tool *t, const char *path, struct scr_err *err)
     int rc;
     TRY_OUT(scr_cfg_set_environ(cfg, t->environ, err));
     TRY_OUT(scr_cfg_check_file(&t->env, cfg, path, &errors, &warnings, err));
-    scr_tool_print(t, "%s: %d error%s, %d warning%s\n", path, errors,
-                   errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s");
+    scr_tool_print_line(t, "%s: %d error%s, %d warning%s", path, errors,
+                        errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s");
     rc = errors > 0 ? SCR_TOOL_NO : SCR_OK;
 out:
     scr_cfg_free(cfg);

@@ -273,8 +273,8 @@ static int save_ckpt(struct postrun *p, const int *ids, size_t n, int *found,
             return rc;
     }
     if (p->lost > 0 && there > 0)
-        scr_tool_print(p->t, "checkpoint %d in %s is the newest there is\n", there,
-                       p->t->prefix.path);
+        scr_tool_print_line(p->t, "checkpoint %d in %s is the newest there is", there,
+                            p->t->prefix.path);
     return SCR_OK;
 }
 

@@ -111,7 +111,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
                               "option --mode: \"%s\" is neither tree nor keyval", mode);
     for (int i = 0; i < a->noperands; i++) {
         if (many)
-            scr_tool_print(t, "%s:\n", a->operand[i]);
+            scr_tool_print_line(t, "%s:", a->operand[i]);
         TRY(print_file(t, a, a->operand[i], is_tree, many ? 2 : 0, err));
     }
     return SCR_OK;

@@ -93,7 +93,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         return rc;
     if (!there)
         return scavenge(t, a, (int)id, err);
-    scr_tool_print(t, "dataset %d: is complete in %s\n", (int)id, t->prefix.path);
+    scr_tool_print_line(t, "dataset %d: is complete in %s", (int)id, t->prefix.path);
     return SCR_OK;
 }
 

@@ -85,3 +85,22 @@ odd_state "$golden" .scr/flush.scr ckpt.17
 masked scr_flush_file --name 17
 rm .scr/flush.scr
 masked env SCR_JOB_NAME="$(printf '\033[31m\nx')" scr_param --explain SCR_JOB_NAME
+
+# … and a user who can write a configuration file, or chooses the name of a file or directory
+odd=$(printf '\033[31m\nx')
+mkdir "$odd" out
+{
+    printf 'SCR_JOB_NAME="\033[31m\r?[31m?x"\n'
+    printf 'CKPT=0 INTERVAL=1 STORE="/\033[31m\r?[31m?x" TYPE=SINGLE\n'
+} >"$odd/conf"
+masked env SCR_CONF_FILE="$odd/conf" scr_param --list
+masked env SCR_CONF_FILE="$odd/conf" scr_param --changed
+masked env SCR_CONF_FILE="$odd/conf" scr_param CKPT
+echo SCR_DEBUG=1 >"$odd/conf"
+masked scr_param --check "$odd/conf"
+masked scr_crc32 "$odd/conf" "$odd/conf"
+cp "$golden" "$odd/hash.scr"
+masked scr_print_hash_file "$odd/hash.scr" "$odd/hash.scr"
+cp -R . "$tmp/$odd"
+masked scr_index --prefix "$tmp/$odd" --extract 2
+masked scr_index --extract 2 --to "$tmp/prefix/$odd/out"
