@@ -19,15 +19,35 @@ static size_t slice(size_t n)
     return n < most_at_once ? n : most_at_once;
 }
 
+/* Lustre refuses to read and write where another node has a lock, if O_NONBLOCK is set.
+ * What is no regular file keeps it, so that no process waits for the other end of a FIFO. */
+static int let_wait(const struct scr_sys *sys, const char *path, int flags, int fd,
+                    struct scr_err *err)
+{
+    struct stat st;
+    if (sys->fstat(fd, &st) != 0)
+        return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+    if (S_ISREG(st.st_mode))
+        sys->set_blocking(fd, flags);
+    return SCR_OK;
+}
+
 int scr_open(const struct scr_sys *sys, const char *path, int flags, mode_t mode,
              int *fd, struct scr_err *err)
 {
+    if (flags & O_NOFOLLOW)
+        flags |= O_NONBLOCK | O_NOCTTY;
     do
         *fd = sys->openat(AT_FDCWD, path, flags | O_CLOEXEC, mode);
     while (*fd < 0 && errno == EINTR);
     if (*fd < 0)
         return scr_fail(err, SCR_E_IO, errno, "open %s", path);
-    return SCR_OK;
+    if ((flags & O_NONBLOCK) == 0 || (flags & O_EXCL))
+        return SCR_OK;
+    int rc = let_wait(sys, path, flags, *fd, err);
+    if (rc != SCR_OK)
+        (void)scr_close(sys, fd, path, NULL); /* nothing was written */
+    return rc;
 }
 
 int scr_close(const struct scr_sys *sys, int *fd, const char *path, struct scr_err *err)

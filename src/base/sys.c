@@ -11,6 +11,11 @@ static int real_openat(int dirfd, const char *path, int flags, mode_t mode)
     return openat(dirfd, path, flags, mode);
 }
 
+static void real_set_blocking(int fd, int flags)
+{
+    (void)fcntl(fd, F_SETFL, flags & O_APPEND); /* works for every open file */
+}
+
 static int real_setlk(int fd, struct flock *lk)
 {
     lk->l_pid = 0; /* required of open-file-description locks */
@@ -39,6 +44,7 @@ const struct scr_sys scr_sys_posix = {
     .fchmod = fchmod,
     .fchown = fchown,
     .futimens = futimens,
+    .set_blocking = real_set_blocking,
     .setlk = real_setlk,
     .flock = flock,
     .fdopendir = fdopendir,

@@ -37,6 +37,7 @@ struct scr_sys {
     int (*fchmod)(int fd, mode_t mode);
     int (*fchown)(int fd, uid_t uid, gid_t gid);
     int (*futimens)(int fd, const struct timespec times[2]);
+    void (*set_blocking)(int fd, int flags); /* clears O_NONBLOCK; flags: of openat */
     int (*setlk)(int fd,
                  struct flock *lk); /* non-blocking open-file-description lock */
     int (*flock)(int fd, int op);

@@ -240,6 +240,11 @@ static int f_futimens(int fd, const struct timespec times[2])
     return fails(TEST_FUTIMENS, NULL) ? -1 : scr_sys_posix.futimens(fd, times);
 }
 
+static void f_set_blocking(int fd, int flags)
+{
+    scr_sys_posix.set_blocking(fd, flags);
+}
+
 static int f_flock(int fd, int op)
 {
     return fails(TEST_SETLK, NULL) ? -1 : scr_sys_posix.flock(fd, op);
@@ -290,6 +295,7 @@ const struct scr_sys test_fault_sys = {
     .fchmod = f_fchmod,
     .fchown = f_fchown,
     .futimens = f_futimens,
+    .set_blocking = f_set_blocking,
     .setlk = f_setlk,
     .flock = f_flock,
     .fdopendir = f_fdopendir,

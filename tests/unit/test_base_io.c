@@ -575,6 +575,31 @@ static void only_a_file_that_grew_gets_a_hint(void **state)
     assert_string_equal(scr_size_hint(0, 1), "");
 }
 
+/* S2. Lustre refuses reads and writes of a file that another node has a lock of, if it
+ * is open with O_NONBLOCK. */
+static void no_fifo_is_waited_for_and_no_file_is_nonblocking(void **state)
+{
+    (void)state;
+    static const int flags[] = { O_RDONLY | O_NOFOLLOW, O_RDONLY | O_NONBLOCK,
+                                 O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW,
+                                 O_RDWR | O_CREAT | O_NOFOLLOW };
+    const char *file = test_path("blocking"), *fifo = test_path("blocking-fifo");
+    int fd;
+    test_put(file, "x", 1);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        assert_int_equal(scr_open(&scr_sys_posix, file, flags[i], 0600, &fd, NULL),
+                         SCR_OK);
+        assert_int_equal(fcntl(fd, F_GETFL) & (O_NONBLOCK | O_APPEND),
+                         flags[i] & O_APPEND);
+        assert_int_equal(scr_close(&scr_sys_posix, &fd, file, NULL), SCR_OK);
+        alarm(60);
+        (void)scr_open(&scr_sys_posix, fifo, flags[i], 0600, &fd, NULL);
+        alarm(0);
+        (void)scr_close(&scr_sys_posix, &fd, fifo, NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,6 +623,7 @@ int main(void)
         cmocka_unit_test(append_follows_no_link_and_waits_for_no_reader),
         cmocka_unit_test(stat_remove_rename),
         cmocka_unit_test(rename_new_takes_no_name_that_is_taken),
+        cmocka_unit_test(no_fifo_is_waited_for_and_no_file_is_nonblocking),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

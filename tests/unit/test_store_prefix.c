@@ -31,6 +31,24 @@ static void leaves_no_probe_behind(void **state)
     test_store_close(&t);
 }
 
+/* S2: whose process ids can be guessed. */
+static void a_fifo_in_the_place_of_the_probe_is_an_error(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_prefix p;
+    test_store_open(&t);
+    char *fifo = scr_asprintf("%s/.probe.%ld", t.p.scr, (long)getpid());
+    assert_non_null(fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    alarm(60);
+    assert_int_equal(scr_prefix_open(&t.env, t.p.path, 1, &p, &t.err), SCR_E_IO);
+    alarm(0);
+    assert_non_null(strstr(t.err.text, "not writable"));
+    free(fifo);
+    test_store_close(&t);
+}
+
 static void takes_relative_and_untidy_paths(void **state)
 {
     (void)state;
@@ -239,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opens_a_directory_and_makes_its_hidden_one),
         cmocka_unit_test(leaves_no_probe_behind),
+        cmocka_unit_test(a_fifo_in_the_place_of_the_probe_is_an_error),
         cmocka_unit_test(takes_relative_and_untidy_paths),
         cmocka_unit_test(refuses_what_is_no_directory),
         cmocka_unit_test(it_fails_when_it_cannot_write),
