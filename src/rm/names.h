@@ -39,7 +39,8 @@ int scr_rm_add_nodes(struct scr_hostlist *list, const struct scr_hostlist *more,
 
 /* SCR_E_UNSAFE unless all names are letters, digits and "_-.:%", and begin with one of
  * the former. Resource managers and files may give others: "-x" would be an option of
- * the program that is to reach the node, and pdsh has meanings for '^', '/' and '|'. */
+ * the program that is to reach the node, and pdsh has meanings for '^', '/' and '|'
+ * (and for ':', see remote_pdsh.c). */
 int scr_rm_check_names(const struct scr_hostlist *nodes, struct scr_err *err);
 
 #endif

@@ -10,6 +10,22 @@
 enum { FANOUT = 256 };               /* hanging nodes are to keep none from its turn */
 static const double CLEANUP_S = 1.5; /* for pdsh to end what is late */
 
+/* The first name with a colon, or NULL. For pdsh the word before it is its way to the
+ * node, and "exec:n1" runs the command here. */
+static const char *find_colon(const struct scr_hostlist *nodes)
+{
+    for (size_t i = 0; i < nodes->n; i++)
+        if (strchr(nodes->name[i], ':') != NULL)
+            return nodes->name[i];
+    return NULL;
+}
+
+static int has_no_colon(const struct scr_rm *rm, const struct scr_hostlist *nodes)
+{
+    (void)rm;
+    return find_colon(nodes) == NULL;
+}
+
 /* Whole seconds after which pdsh gives a node up; it looks at its clock every other
  * second only. */
 static int limit(const struct scr_remote_job *job)
@@ -147,6 +163,12 @@ static int run(const struct scr_remote_job *job, struct scr_err *err)
 {
     struct scr_strv argv = SCR_STRV_INIT;
     char *list = NULL;
+    const char *odd = find_colon(job->nodes);
+    if (odd != NULL)
+        return scr_fail(err, SCR_E_UNSAFE, 0,
+                        "pdsh takes \"%s\" for a way to a node and its name; "
+                        "SCR_REMOTE=SSH reaches a node of that name",
+                        odd);
     int rc = scr_hostlist_compress(job->nodes, 0, &list, err);
     if (rc == SCR_OK) {
         make_line(job, list, &argv);
@@ -163,6 +185,6 @@ static int run(const struct scr_remote_job *job, struct scr_err *err)
     return rc;
 }
 
-const struct scr_remote_ops scr_remote_pdsh = { .name = "PDSH",
-                                                .program = "pdsh",
-                                                .run = run };
+const struct scr_remote_ops scr_remote_pdsh = {
+    .name = "PDSH", .program = "pdsh", .applies = has_no_colon, .run = run
+};

@@ -14,6 +14,7 @@
 #include "base/strv.h"
 #include "base/units.h"
 #include "rm/many.h"
+#include "rm/names.h"
 #include "rm/rm_impl.h"
 
 /* In the order in which they are looked for. One job may start another kind inside of
@@ -346,7 +347,8 @@ static int find_nodes(struct scr_rm *rm, struct scr_err *err)
         return expand_setting(rm, "SCR_NODELIST", rm->prm->nodelist, &rm->nodes, err);
     if (rm->prm->vnodes != NULL)
         return expand_setting(rm, "SCR_VNODES", rm->prm->vnodes, &rm->nodes, err);
-    return rm->ops->nodes ? rm->ops->nodes(rm, &rm->nodes, err) : SCR_OK;
+    TRY(rm->ops->nodes ? rm->ops->nodes(rm, &rm->nodes, err) : SCR_OK);
+    return scr_rm_check_names(&rm->nodes, err);
 }
 
 /* Whether every node of the job is one of SCR_VNODES. */

@@ -338,6 +338,28 @@ static void a_name_that_is_an_option_is_refused(void **state)
         }
 }
 
+/* "exec:n1" would run the command here. (S8) */
+static void pdsh_gets_no_name_with_a_colon(void **state)
+{
+    (void)state;
+    if (access("/usr/bin/pdsh", X_OK) != 0)
+        skip();
+    static const char *const argv[] = { "true", NULL };
+    const char *means;
+    struct test_rm m;
+    struct scr_remote_result *res;
+    test_rm_open(&m, "remote", "SCR_REMOTE=PDSH", "SCR_NODELIST=exec:n1", NULL);
+    assert_int_equal(scr_remote_run(&m.rm, &m.rm.nodes, argv, 9, &res, &m.t.err),
+                     SCR_E_UNSAFE);
+    assert_null(res);
+    assert_contains(m.t.err.text, "pdsh takes \"exec:n1\"");
+    test_rm_close(&m);
+    test_rm_open(&m, "remote", "SCR_NODELIST=n1,exec:n2", NULL, NULL);
+    assert_true(scr_remote_means(&m.rm, &m.rm.nodes, &means, NULL) != SCR_OK ||
+                strcmp(means, "SSH") == 0);
+    test_rm_close(&m);
+}
+
 /* --- tests of nodes --- */
 
 static void check_down(const char *a, const char *b, const char *c,
@@ -494,6 +516,7 @@ int main(void)
         cmocka_unit_test(which_way_is_taken),
         cmocka_unit_test(the_program_of_the_resource_manager_is_missing),
         cmocka_unit_test(a_name_that_is_an_option_is_refused),
+        cmocka_unit_test(pdsh_gets_no_name_with_a_colon),
         cmocka_unit_test(nodes_are_tested_all_at_once),
         cmocka_unit_test(only_the_tests_asked_for),
         cmocka_unit_test(tests_that_cannot_be),
