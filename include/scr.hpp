@@ -47,6 +47,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -57,8 +58,9 @@
 namespace scr
 {
 
-// A call that failed. what() is the line that SCR has printed: what is wrong, why, and
-// what to do about it.
+// A call that failed, or was not made because a text has a NUL in it. what() is one
+// line, which SCR has printed if the call was made: what is wrong, why, and what to do
+// about it.
 class error : public std::runtime_error
 {
   public:
@@ -94,9 +96,19 @@ inline std::optional<std::string> take(const char *value)
         check(SCR_Last_error(nullptr));
         return std::nullopt;
     }
-    std::string text(value);
-    std::free(const_cast<char *>(value));
-    return text;
+    const std::unique_ptr<char, void (*)(void *)> owned(const_cast<char *>(value),
+                                                        std::free);
+    return std::string(value);
+}
+
+// For a call in C, which would take a text that has a NUL up to that only. The
+// processes give the same texts to a collective call, so all of them throw.
+inline const char *c_text(const std::string &text)
+{
+    if (text.find('\0') != std::string::npos)
+        throw error(8 /* SCR_E_ARG */, "\"" + std::string(text.c_str()) +
+                                           "\" is followed by a NUL: invalid argument");
+    return text.c_str();
 }
 
 } // namespace detail
@@ -106,13 +118,13 @@ inline std::optional<std::string> take(const char *value)
 // SCR_Config: "NAME=value" sets, "NAME=" unsets, "NAME" returns the value, if set.
 inline std::optional<std::string> config(const std::string &text)
 {
-    return detail::take(SCR_Config(text.c_str()));
+    return detail::take(SCR_Config(detail::c_text(text)));
 }
 
 #ifdef MPI_VERSION
 inline std::optional<std::string> config(MPI_Comm comm, const std::string &text)
 {
-    return detail::take(SCR_Config_comm(comm, text.c_str()));
+    return detail::take(SCR_Config_comm(comm, detail::c_text(text)));
 }
 #endif
 
@@ -150,7 +162,7 @@ class session
 inline std::filesystem::path route(const std::filesystem::path &name)
 {
     char path[SCR_MAX_FILENAME];
-    detail::check(SCR_Route_file(name.c_str(), path));
+    detail::check(SCR_Route_file(detail::c_text(name.native()), path));
     return path;
 }
 
@@ -169,7 +181,7 @@ class output
   public:
     explicit output(const std::string &name, int flags = SCR_FLAG_CHECKPOINT)
     {
-        detail::check(SCR_Start_output(name.c_str(), flags));
+        detail::check(SCR_Start_output(detail::c_text(name), flags));
         is_open_ = true;
     }
     output(const output &) = delete;
@@ -319,17 +331,17 @@ inline bool should_exit()
 // SCR_Current, SCR_Delete (delete is a word of C++) and SCR_Drop.
 inline void current(const std::string &name)
 {
-    detail::check(SCR_Current(name.c_str()));
+    detail::check(SCR_Current(detail::c_text(name)));
 }
 
 inline void remove(const std::string &name)
 {
-    detail::check(SCR_Delete(name.c_str()));
+    detail::check(SCR_Delete(detail::c_text(name)));
 }
 
 inline void drop(const std::string &name)
 {
-    detail::check(SCR_Drop(name.c_str()));
+    detail::check(SCR_Drop(detail::c_text(name)));
 }
 
 } // namespace scr

@@ -14,7 +14,30 @@ static bool lists(const std::string &name)
     const auto all = scr::datasets();
     return all.size() == 1 && all[0].name == name && all[0].is_restartable();
 }
+
+template <typename F> static bool refuses_nul(F call)
+{
+    try {
+        call(std::string("one\0two", 7));
+    } catch (const scr::error &e) {
+        return e.code() == 8 && std::string(e.what()).find("\"one\"") == 0;
+    }
+    return false;
+}
+
+static bool refuses_nuls()
+{
+    return refuses_nul(scr::drop) && refuses_nul(scr::current) &&
+           refuses_nul(scr::remove) && refuses_nul(scr::route) &&
+           refuses_nul([](const std::string &name) { scr::config(name); }) &&
+           refuses_nul([](const std::string &name) { scr::output to(name); });
+}
 #else
+static bool refuses_nuls()
+{
+    return true;
+}
+
 static bool lists(const std::string &)
 {
     return true;
@@ -43,7 +66,8 @@ int main(int argc, char **argv)
     int rank = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    bool good = SCR_Init() == SCR_SUCCESS && checkpoint("one", rank) && lists("one");
+    bool good = SCR_Init() == SCR_SUCCESS && checkpoint("one", rank) && lists("one") &&
+                refuses_nuls();
     good = SCR_Finalize() == SCR_SUCCESS && good;
     MPI_Finalize();
     return good ? 0 : 1;
