@@ -151,6 +151,12 @@ def refused() -> None:
         check(False, "flags that C cannot hold")
     except OverflowError:
         pass
+    for handle in (2**64 + 1, -(2**31) - 1):
+        try:
+            scr.config_comm(handle, "SCR_CACHE_SIZE")
+            check(False, "a communicator that C cannot hold")
+        except OverflowError:
+            pass
     with fails(scr.E_NAME, "characters"):
         scr.start_output("x" * (2 * scr.MAX_FILENAME))
     # the older functions, and a process that says no

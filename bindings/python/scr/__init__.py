@@ -49,7 +49,7 @@ Programs that want to leave in their own way set SCR_HALT_ENABLED=0 and ask shou
 """
 import os
 import sys
-from ctypes import byref, c_double, c_int, create_string_buffer
+from ctypes import byref, c_double, c_int, c_void_p, create_string_buffer, sizeof
 from types import TracebackType
 from typing import Any, List, NamedTuple, Optional, Tuple, Type, TypeVar, Union
 
@@ -83,8 +83,10 @@ def _int(value: int) -> int:
 
 
 def _comm(comm: Any) -> int:
-    """The handle of an mpi4py communicator, for C; an int is one."""
+    """The handle of an mpi4py communicator, for C; an int is one. ctypes would drop upper bits."""
     if isinstance(comm, int):
+        if not -(2**31) <= comm < 2 ** (8 * sizeof(c_void_p)):
+            raise OverflowError(f"{comm} is no handle of a communicator")
         return comm
     from mpi4py import MPI
 
