@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a fuzz target without libFuzzer: every file given, then random changes of them.
  *
- *     fuzz_index [-r ROUNDS] [-t SECONDS] [-s SEED] [FILE|DIRECTORY]...
+ *     fuzz_index [-r ROUNDS] [-t SECONDS] [-s SEED] [-k KEPT] [FILE|DIRECTORY]...
  *
  * The same seed, rounds and files make the same inputs, so a crash repeats; with
- * seconds there are as many rounds as they have room for. */
+ * seconds there are as many rounds as they have room for. The input that crashes it, or
+ * takes longer than HANGS_S, is written to the file KEPT. */
 #include "base/io.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "fuzz.h"
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST_INPUT = 1 << 20, MOST_INPUTS = 4096, GROWTH = 64 };
+enum { LARGEST_INPUT = 1 << 20, MOST_INPUTS = 4096, GROWTH = 64, HANGS_S = 20 };
 
 struct input {
     uint8_t *bytes;
@@ -75,13 +77,63 @@ static int load_all(const char *path)
     return ok;
 }
 
+/* --- runs --- */
+
+/* What runs now, the caller's copy, which no target can change. */
+static struct {
+    const char *kept;
+    const uint8_t *bytes;
+    size_t n;
+} current;
+
+/* Also called by signal handlers. */
+static void keep(void)
+{
+    int fd = current.kept != NULL && current.bytes != NULL
+                 ? open(current.kept, O_WRONLY | O_CREAT | O_TRUNC, 0666)
+                 : -1;
+    if (fd < 0)
+        return;
+    if (write(fd, current.bytes, current.n) == (ssize_t)current.n)
+        (void)!write(STDERR_FILENO, "input kept\n", 11);
+    (void)close(fd);
+}
+
+static void keep_and_die(int sig)
+{
+    keep();
+    (void)signal(sig, SIG_DFL);
+    (void)raise(sig);
+}
+
+/* Sanitizers report before they end the process, and have handlers of their own. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
+static void keep_what_crashes(const char *path)
+{
+    static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+    current.kept = path;
+    (void)signal(SIGABRT, keep_and_die);
+    (void)signal(SIGALRM, keep_and_die);
+    if (__sanitizer_set_death_callback != NULL)
+        __sanitizer_set_death_callback(keep);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (__sanitizer_set_death_callback == NULL)
+            (void)signal(faults[i], keep_and_die);
+}
+
 /* In a block of exactly its size, so that a read past its end is found. */
 static void run(const uint8_t *bytes, size_t n)
 {
     uint8_t *exact = malloc(n > 0 ? n : 1);
     FUZZ_CHECK(exact != NULL);
     memcpy(exact, bytes, n);
+    current.n = n;
+    current.bytes = bytes;
+    (void)alarm(HANGS_S);
     (void)LLVMFuzzerTestOneInput(exact, n);
+    (void)alarm(0);
+    current.bytes = NULL;
     free(exact);
 }
 
@@ -136,7 +188,8 @@ static void run_changed(const struct input *in, uint64_t *rnd)
 
 static int usage(void)
 {
-    fputs("usage: fuzz_... [-r ROUNDS] [-t SECONDS] [-s SEED] [FILE|DIRECTORY]...\n",
+    fputs("usage: fuzz_... [-r ROUNDS] [-t SECONDS] [-s SEED] [-k KEPT] "
+          "[FILE|DIRECTORY]...\n",
           stderr);
     return 2;
 }
@@ -144,7 +197,11 @@ static int usage(void)
 int main(int argc, char **argv)
 {
     uint64_t rounds = 0, seconds = 0, seed = 1;
-    for (int opt; (opt = getopt(argc, argv, "r:t:s:")) != -1;) {
+    for (int opt; (opt = getopt(argc, argv, "r:t:s:k:")) != -1;) {
+        if (opt == 'k') {
+            keep_what_crashes(optarg);
+            continue;
+        }
         uint64_t *value = opt == 'r' ? &rounds : opt == 't' ? &seconds : &seed;
         if (opt == '?' || !scr_parse_u64(optarg, value) || seed == 0)
             return usage();

@@ -80,23 +80,34 @@ static void check_names(const struct scr_hostlist *l)
         FUZZ_CHECK(l->name[i] != NULL && l->name[i][0] != '\0');
 }
 
+/* Whether the step was done; what failed has filled the error, with one line. */
+static int is_done(int rc, struct scr_err *err)
+{
+    FUZZ_CHECK((rc == SCR_OK) == (err->code == SCR_OK));
+    FUZZ_CHECK((rc == SCR_OK) == (err->text[0] == '\0'));
+    FUZZ_CHECK(strpbrk(err->text, "\n\r\t\033") == NULL);
+    scr_err_clear(err);
+    return rc == SCR_OK;
+}
+
 static void ask(const struct scr_rm *rm)
 {
     struct scr_hostlist nodes = SCR_HOSTLIST_INIT, steps = SCR_HOSTLIST_INIT;
     struct scr_downs down = SCR_DOWNS_INIT;
+    struct scr_err err = SCR_ERR_INIT;
     char *job = NULL;
     int64_t end = 0;
     if (rm->ops->job != NULL)
-        (void)rm->ops->job(rm, &job, NULL);
-    if (rm->ops->nodes(rm, &nodes, NULL) == SCR_OK) {
+        (void)is_done(rm->ops->job(rm, &job, &err), &err);
+    if (is_done(rm->ops->nodes(rm, &nodes, &err), &err)) {
         check_names(&nodes);
-        (void)rm->ops->down(rm, &nodes, &down, NULL);
+        (void)is_done(rm->ops->down(rm, &nodes, &down, &err), &err);
         check_downs(&down, &nodes);
     }
-    if (rm->ops->end_time(rm, &end, NULL) == SCR_OK)
+    if (is_done(rm->ops->end_time(rm, &end, &err), &err))
         FUZZ_CHECK(end >= 0);
     if (rm->ops->steps != NULL)
-        (void)rm->ops->steps(rm, &steps, NULL);
+        (void)is_done(rm->ops->steps(rm, &steps, &err), &err);
     check_names(&steps);
     scr_downs_free(&down);
     scr_hostlist_free(&nodes);

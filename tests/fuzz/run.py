@@ -54,7 +54,8 @@ def command(args, what, corpus, scratch):
     program = os.path.join(args.dir, "fuzz_" + what)
     with open(program, "rb") as binary:
         if b"LLVMFuzzerRunDriver" not in binary.read():
-            return [program, "-t", str(args.seconds), "-s", str(args.seed)] + corpus, False
+            kept = os.path.join(args.found, f"{what}-crash-{args.seed}")
+            return [program, "-t", str(args.seconds), "-s", str(args.seed), "-k", kept] + corpus, False
     # Single files are not read for their changes: all of a corpus lies in one directory.
     seeds = os.path.join(scratch, "seeds")
     os.makedirs(seeds)
@@ -94,7 +95,9 @@ def run(args, what, corpus):
     if done.returncode != 0:
         sys.stderr.write("\n".join(said.splitlines()[-60:]) + "\n")
         kept = re.findall(r"Test unit written to (\S+)", said)
-        again = [line[0], kept[-1]] if is_libfuzzer and kept else line
+        if "input kept" in said:
+            kept = [line[line.index("-k") + 1]]
+        again = [line[0], kept[-1]] if kept else line
         print(f"{what}: again: {shlex.join(again)}", flush=True)
     if is_libfuzzer:
         runs = number(r"number_of_executed_units: *(\d+)", said)
