@@ -66,8 +66,8 @@ int scr_dir_may_remove(const struct scr_sys *sys, const char *path, const char *
                        struct scr_err *err);
 
 /* rmdir of path and then of its parents while they are empty and may be removed, never
- * of stop itself or above. Both absolute. A path not below stop is SCR_E_OUTSIDE; path equal to stop does
- * nothing. */
+ * of stop itself or above. Both absolute. A path not below stop is SCR_E_OUTSIDE; path
+ * equal to stop does nothing. */
 int scr_dir_prune(const struct scr_sys *sys, const char *path, const char *stop,
                   struct scr_err *err);
 
