@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "helper_compress.h"
+#include "helper_stored.h"
 
 long two_large_ones(int rank, int file, int seed)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "helper_leftovers.h"
+#include "helper_stored.h"
 
 int parts(struct job *job)
 {

@@ -10,6 +10,7 @@
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "helper_shared.h"
+#include "helper_stored.h"
 #include "par/pfs/flush_async.h"
 #include "store/arrival.h"
 #include <fcntl.h>

@@ -7,6 +7,7 @@
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "helper_shared.h"
+#include "helper_stored.h"
 #include "store/arrival.h"
 #include <errno.h>
 #include <sys/mman.h>

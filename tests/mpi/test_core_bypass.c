@@ -3,6 +3,7 @@
 /* ranks: 4 */
 #include "helper_fault.h"
 #include "helper_shared.h"
+#include "helper_stored.h"
 
 #include <errno.h>
 

@@ -8,6 +8,7 @@
 #include "helper_job.h"
 #include "helper_prefix.h"
 #include "helper_shared.h"
+#include "helper_stored.h"
 #include "store/arrival.h"
 #include "store/catalog.h"
 #include "xfer/zst.h"

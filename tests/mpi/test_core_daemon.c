@@ -9,6 +9,7 @@
 #include "fmt/transfer.h"
 #include "helper_job.h"
 #include "helper_prefix.h"
+#include "helper_stored.h"
 #include "xfer/daemon.h"
 
 #define PROGRAM "SCR_TRANSFER_PROGRAM=" SCR_TOOL "_transfer"

@@ -7,6 +7,7 @@
 #include "helper_datasets.h"
 #include "helper_fault.h"
 #include "helper_prefix.h"
+#include "helper_stored.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "helper_job.h"
+#include "helper_stored.h"
 #include "store/eventlog.h"
 
 static const char *const nodes = "n[1-4]";

@@ -8,6 +8,7 @@
 
 #include "helper_fault.h"
 #include "helper_job.h"
+#include "helper_stored.h"
 #include "helper_walk.h"
 
 static const char *const nodes = "n[1-4]";

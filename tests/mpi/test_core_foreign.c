@@ -4,6 +4,7 @@
  * read again if the copy on the prefix is damaged (invariant P10). */
 /* ranks: 4 */
 #include "helper_prefix.h"
+#include "helper_stored.h"
 
 enum { CKPT = 1, OUTPUT = 2, BOTH = 3 };
 

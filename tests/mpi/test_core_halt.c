@@ -3,6 +3,7 @@
  * ends. What a halted run leaves is on the prefix (doc/design/durability.md P21). */
 /* ranks: 4 */
 #include "helper_prefix.h"
+#include "helper_stored.h"
 #include "store/prefix.h"
 
 #include <time.h>

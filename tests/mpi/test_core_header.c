@@ -2,6 +2,7 @@
 /* A header that one rank writes and all read in a restart (invariant C9). */
 /* ranks: 4 */
 #include "helper_prefix.h"
+#include "helper_stored.h"
 
 static const char *const nodes = "n[1-2]"; /* ranks 0 and 1, ranks 2 and 3 */
 static const char *const text = "step 1, four parts\n";

@@ -3,6 +3,7 @@
  * what was good. */
 /* ranks: 4 */
 #include "helper_job.h"
+#include "helper_stored.h"
 
 #include "base/hashfile.h"
 #include "base/str.h"

@@ -3,6 +3,7 @@
  * and SCR_CRC_ON_DELETE. */
 /* ranks: 4 */
 #include "helper_shared.h"
+#include "helper_stored.h"
 
 static const char *const nodes = "n[1-4]";
 static const char *const flat = "SCR_PRESERVE_DIRECTORIES=0";

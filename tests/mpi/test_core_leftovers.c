@@ -6,6 +6,7 @@
 #include "helper_fault.h"
 #include "helper_leftovers.h"
 #include "helper_prefix.h"
+#include "helper_stored.h"
 #include "helper_walk.h"
 #include "store/arrival.h"
 #include "store/flushing.h"

@@ -6,6 +6,7 @@
 #include "helper_async.h"
 #include "helper_held.h"
 #include "helper_job.h"
+#include "helper_stored.h"
 
 enum { CHECKPOINTS = 1000, WARM = 200, FLUSH_EVERY = 50 };
 

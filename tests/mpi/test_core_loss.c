@@ -3,6 +3,7 @@
  * alike. */
 /* ranks: 6 */
 #include "helper_job.h"
+#include "helper_stored.h"
 
 #include "base/str.h"
 

@@ -3,6 +3,7 @@
  * a checkpoint before it. */
 /* ranks: 4 */
 #include "helper_prefix.h"
+#include "helper_stored.h"
 
 #include <errno.h>
 

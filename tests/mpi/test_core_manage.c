@@ -2,6 +2,7 @@
 /* The life of datasets: flushed, made current, evicted, deleted, fallen back to. */
 /* ranks: 4 */
 #include "helper_prefix.h"
+#include "helper_stored.h"
 
 #include <errno.h>
 

@@ -7,6 +7,7 @@
 
 #include "helper_job.h"
 #include "helper_memory.h"
+#include "helper_stored.h"
 #include "red/redfile.h"
 
 #define NODES "n[1-4]"

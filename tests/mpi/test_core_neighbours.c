@@ -13,6 +13,7 @@
 #include "fmt/transfer_job.h"
 #include "helper_job.h"
 #include "helper_prefix.h"
+#include "helper_stored.h"
 #include "helper_walk.h"
 #include "store/neighbour.h"
 #include "xfer/daemon.h"

@@ -7,6 +7,7 @@
 #include "helper_paths.h"
 #include "helper_pfs.h"
 #include "helper_prefix.h"
+#include "helper_stored.h"
 #include "store/arrival.h"
 #include "store/wanted.h"
 #include "xfer/copy.h"

@@ -5,6 +5,7 @@
 #include "helper_paths.h"
 #include "helper_pfs.h"
 #include "helper_prefix.h"
+#include "helper_stored.h"
 #include "store/arrival.h"
 
 /* --- what another job completes while a flush is under way --- */

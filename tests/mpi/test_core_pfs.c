@@ -10,6 +10,7 @@
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "helper_shared.h"
+#include "helper_stored.h"
 
 static const char *const nodes = "n[1-4]";
 

@@ -4,6 +4,7 @@
  * checkpoint is made older. */
 /* ranks: 4 */
 #include "helper_job.h"
+#include "helper_stored.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
  * TEST_SEED repeats a run, TEST_CASE one case of it. */
 /* ranks: 8 */
 #include "helper_job.h"
+#include "helper_stored.h"
 
 #include "base/str.h"
 #include "helper_random.h"

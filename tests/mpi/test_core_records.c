@@ -5,6 +5,7 @@
 #include "base/lock.h"
 #include "helper_datasets.h"
 #include "helper_prefix.h"
+#include "helper_stored.h"
 #include <signal.h>
 #include <sys/wait.h>
 

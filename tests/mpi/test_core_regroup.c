@@ -3,6 +3,7 @@
  * without a lost node, every byte compared. */
 /* ranks: 8 */
 #include "helper_prefix.h"
+#include "helper_stored.h"
 
 /* A choice of pairs in which every number is on both sides, fewer of them, with every
  * number on one side, where waiting ranks spin on the cores; all of them with

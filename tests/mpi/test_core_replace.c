@@ -9,6 +9,7 @@
 #include "helper_fault.h"
 #include "helper_prefix.h"
 #include "helper_shared.h"
+#include "helper_stored.h"
 #include "store/deletion.h"
 #include "store/paths.h"
 

@@ -3,6 +3,7 @@
  * one: that costs no more than an empty node in its place (invariant C14). */
 /* ranks: 4 */
 #include "helper_rivals.h"
+#include "helper_stored.h"
 
 #include <errno.h>
 

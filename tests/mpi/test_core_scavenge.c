@@ -4,6 +4,7 @@
 /* ranks: 4 */
 #include "helper_prefix.h"
 #include "helper_rivals.h"
+#include "helper_stored.h"
 
 #include <stdarg.h>
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "helper_job.h"
+#include "helper_stored.h"
 
 #include "base/hashfile.h"
 #include "base/str.h"

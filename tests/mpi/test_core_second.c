@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "helper_fault.h"
 #include "helper_job.h"
+#include "helper_stored.h"
 #include "helper_walk.h"
 
 static const char *const before = "n1,n2,n3,n4";

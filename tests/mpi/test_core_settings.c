@@ -2,6 +2,7 @@
 /* Parameters and calls that do what their pages say. */
 /* ranks: 4 */
 #include "helper_job.h"
+#include "helper_stored.h"
 
 static const char *const nodes = "n[1-4]";
 

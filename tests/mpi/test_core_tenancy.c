@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "helper_job.h"
+#include "helper_stored.h"
 #include "helper_walk.h"
 
 /* The second case starts from nothing, writes its own, and ends; then the first

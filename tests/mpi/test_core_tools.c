@@ -4,6 +4,7 @@
 /* ranks: 4 */
 #include "helper_job.h"
 #include "helper_prefix.h"
+#include "helper_stored.h"
 
 #include <errno.h>
 #include <stdarg.h>
