@@ -243,6 +243,13 @@ static void load_fails_with_every_call_it_makes(void **state)
 
 /* --- replacing --- */
 
+static int put_in_place(const struct scr_sys *sys, const char *path, const char *text,
+                        enum scr_durability how)
+{
+    return scr_file_replace(sys, path, text, strlen(text),
+                            (struct scr_replace){ 0600, how }, NULL);
+}
+
 static void replace_makes_and_replaces(void **state)
 {
     (void)state;
@@ -254,9 +261,7 @@ static void replace_makes_and_replaces(void **state)
     assert_file(path, old_text);
     assert_int_equal(scr_file_stat(&scr_sys_posix, path, &st, NULL), SCR_OK);
     assert_int_equal(st.st_mode & 0777 & ~0640u, 0);
-    assert_int_equal(scr_file_replace(&scr_sys_posix, path, "", 0,
-                                      (struct scr_replace){ 0600, SCR_VOLATILE }, NULL),
-                     SCR_OK);
+    assert_int_equal(put_in_place(&scr_sys_posix, path, "", SCR_VOLATILE), SCR_OK);
     assert_file(path, "");
     assert_int_equal(entries(dir), 1);
 }
@@ -267,15 +272,11 @@ static void only_durable_replacement_syncs(void **state)
     (void)fresh_dir("sync");
     const char *path = test_path("sync/f");
     test_fault_arm(TEST_ANY, -1, 0, TEST_ONCE); /* counts only */
-    assert_int_equal(scr_file_replace(&test_fault_sys, path, "x", 1,
-                                      (struct scr_replace){ 0600, SCR_VOLATILE }, NULL),
-                     SCR_OK);
+    assert_int_equal(put_in_place(&test_fault_sys, path, "x", SCR_VOLATILE), SCR_OK);
     assert_int_equal(test_fault_count(TEST_FSYNC), 0);
     assert_int_equal(test_fault_count(TEST_ANY), 4); /* open, write, close, rename */
     test_fault_arm(TEST_ANY, -1, 0, TEST_ONCE);
-    assert_int_equal(scr_file_replace(&test_fault_sys, path, "x", 1,
-                                      (struct scr_replace){ 0600, SCR_DURABLE }, NULL),
-                     SCR_OK);
+    assert_int_equal(put_in_place(&test_fault_sys, path, "x", SCR_DURABLE), SCR_OK);
     assert_int_equal(test_fault_count(TEST_FSYNC),
                      2); /* the file, then the directory */
 }
@@ -330,8 +331,7 @@ static void a_crash_at_any_call_leaves_old_or_new(void **state)
         (void)fresh_dir("crash");
         test_put(path, old_text, strlen(old_text));
         test_fault_arm(TEST_ANY, n, EIO, TEST_FOREVER);
-        (void)scr_file_replace(&test_fault_sys, path, new_text, strlen(new_text),
-                               (struct scr_replace){ 0600, SCR_DURABLE }, NULL);
+        (void)put_in_place(&test_fault_sys, path, new_text, SCR_DURABLE);
         if (!test_fault_off())
             break;
         size_t size;
@@ -340,9 +340,7 @@ static void a_crash_at_any_call_leaves_old_or_new(void **state)
         free(got);
 
         /* and the next one works, with any temporary file there */
-        assert_int_equal(scr_file_replace(&scr_sys_posix, path, "next", 4,
-                                          (struct scr_replace){ 0600, SCR_DURABLE },
-                                          NULL),
+        assert_int_equal(put_in_place(&scr_sys_posix, path, "next", SCR_DURABLE),
                          SCR_OK);
         assert_file(path, "next");
     }
@@ -354,17 +352,14 @@ static void replace_survives_short_and_interrupted_calls(void **state)
     (void)fresh_dir("eintr");
     const char *path = test_path("eintr/f");
     test_fault_short(TEST_WRITE, 0, 1, TEST_FOREVER);
-    assert_int_equal(scr_file_replace(&test_fault_sys, path, new_text, strlen(new_text),
-                                      (struct scr_replace){ 0600, SCR_DURABLE }, NULL),
+    assert_int_equal(put_in_place(&test_fault_sys, path, new_text, SCR_DURABLE),
                      SCR_OK);
     test_fault_off();
     assert_file(path, new_text);
     static const enum test_kind kinds[] = { TEST_OPENAT, TEST_WRITE, TEST_FSYNC };
     for (size_t i = 0; i < 3; i++) {
         test_fault_arm(kinds[i], 0, EINTR, TEST_ONCE);
-        assert_int_equal(scr_file_replace(&test_fault_sys, path, old_text, 3,
-                                          (struct scr_replace){ 0600, SCR_DURABLE },
-                                          NULL),
+        assert_int_equal(put_in_place(&test_fault_sys, path, "the", SCR_DURABLE),
                          SCR_OK);
         assert_int_equal(test_fault_off(), 1);
         assert_file(path, "the");
@@ -380,27 +375,23 @@ static void names_and_places_of_replaced_files(void **state)
     name[255] = '\0';
     /* the longest name a directory takes leaves no room for a suffix */
     const char *path = test_path("names/%s", name);
-    assert_int_equal(scr_file_replace(&scr_sys_posix, path, "x", 1,
-                                      (struct scr_replace){ 0600, SCR_DURABLE }, NULL),
-                     SCR_OK);
+    assert_int_equal(put_in_place(&scr_sys_posix, path, "x", SCR_DURABLE), SCR_OK);
     assert_int_equal(entries(dir), 1);
 
     int here = open(".", O_RDONLY | O_DIRECTORY);
     assert_int_equal(chdir(dir), 0);
-    int rc = scr_file_replace(&scr_sys_posix, "plain", "x", 1,
-                              (struct scr_replace){ 0600, SCR_DURABLE }, NULL);
+    int rc = put_in_place(&scr_sys_posix, "plain", "x", SCR_DURABLE);
     assert_int_equal(fchdir(here), 0);
     close(here);
     assert_int_equal(rc, SCR_OK);
     assert_file(test_path("names/plain"), "x");
 
-    assert_int_equal(scr_file_replace(&scr_sys_posix, test_path("names/no/f"), "x", 1,
-                                      (struct scr_replace){ 0600, SCR_DURABLE }, NULL),
-                     SCR_E_NOENT);
+    assert_int_equal(
+        put_in_place(&scr_sys_posix, test_path("names/no/f"), "x", SCR_DURABLE),
+        SCR_E_NOENT);
     assert_int_equal(mkdir(test_path("names/d"), 0700), 0);
-    assert_int_equal(scr_file_replace(&scr_sys_posix, test_path("names/d"), "x", 1,
-                                      (struct scr_replace){ 0600, SCR_DURABLE }, NULL),
-                     SCR_E_IO);
+    assert_int_equal(
+        put_in_place(&scr_sys_posix, test_path("names/d"), "x", SCR_DURABLE), SCR_E_IO);
     assert_int_equal(entries(dir), 3);
 }
 
@@ -415,8 +406,7 @@ static void replace_does_not_write_through_links(void **state)
     /* another process guessed the temporary's name */
     assert_int_equal(
         symlink(victim, test_path("links/.state.%ld.0.tmp", (long)getpid())), 0);
-    assert_int_equal(scr_file_replace(&scr_sys_posix, path, new_text, strlen(new_text),
-                                      (struct scr_replace){ 0600, SCR_VOLATILE }, NULL),
+    assert_int_equal(put_in_place(&scr_sys_posix, path, new_text, SCR_VOLATILE),
                      SCR_OK);
     assert_file(victim, old_text);
     assert_file(path, new_text);
