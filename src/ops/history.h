@@ -43,6 +43,7 @@
 
 #include "base/table.h"
 #include "fmt/event.h"
+#include "ops/history_costs.h"
 
 enum { SCR_HIST_NONE = -1 }; /* no run, no dataset */
 
@@ -108,49 +109,6 @@ struct scr_hist_dset {
     int gone_cache, gone_prefix; /* 1: deleted there */
     int64_t phases;              /* of computing that had begun when it was complete */
 };
-
-/* Bytes that were moved. */
-enum scr_hist_level {
-    SCR_MOVE_CACHE,  /* a dataset was written by the program: write - encode */
-    SCR_MOVE_ENCODE, /* redundancy was added */
-    SCR_MOVE_FLUSH,  /* of either kind, or the program wrote past the cache */
-    SCR_MOVE_FETCH,
-    SCR_MOVE_LEVELS
-};
-struct scr_hist_move {
-    double at, secs; /* when it ended; more than 0 */
-    int64_t bytes, dset;
-};
-struct scr_hist_moves {
-    struct scr_hist_move *v;
-    size_t n, room;
-    double secs, bytes; /* sums */
-    double median;      /* bytes a second */
-};
-
-enum scr_hist_cost {
-    SCR_COST_CHECKPOINT,
-    SCR_COST_OUTPUT,
-    SCR_COST_ENCODE,
-    SCR_COST_FLUSH, /* the program waited */
-    SCR_COST_ASYNC, /* it did not */
-    SCR_COST_FETCH,
-    SCR_COST_REBUILD,
-    SCR_COST_INIT,    /* SCR_Init */
-    SCR_COST_RESTART, /* SCR_Start_restart to SCR_Complete_restart */
-    SCR_COSTS
-};
-enum { SCR_COST_BINS = 20 };
-/* Values in ascending order once finished. bin[i] counts those from
- * min + i (max - min) / SCR_COST_BINS on. */
-struct scr_hist_costs {
-    double *v;
-    size_t n, room;
-    double mean;
-    int64_t bin[SCR_COST_BINS];
-};
-/* The smallest value that a share of q, 0 to 1, does not exceed; 0 of none. */
-double scr_hist_quantile(const struct scr_hist_costs *c, double q);
 
 struct scr_hist_failure {
     double at; /* end of the run that failed; if that is not known, when it was found */
