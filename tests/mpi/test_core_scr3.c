@@ -13,7 +13,7 @@
 
 #define GOLDEN SCR_GOLDEN_DIR "/prefix/scr3"
 
-/* As in tests/golden/generate.py. */
+/* As in tests/golden/prefix_files.py. */
 static long size_of(int rank, int file, int seed)
 {
     (void)seed;

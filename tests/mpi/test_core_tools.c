@@ -61,7 +61,7 @@ static int tool(struct job *job, const char *setting, char *out, size_t size, ..
 
 /* --- files written without SCR --- */
 
-/* As in tests/golden/generate.py, so that they are there to be taken. */
+/* As in tests/golden/prefix_files.py, so that they are there to be taken. */
 static long size_of(int rank, int file, int seed)
 {
     (void)seed;

@@ -15,7 +15,7 @@ static const struct scr_env env = { .sys = &scr_sys_posix };
 
 enum { N = 5, FILES = 3 };
 
-/* The parameters of the sets of tests/golden/generate.py. */
+/* The parameters of the sets of tests/golden/redundancy_files.py. */
 static const size_t sizes[N][FILES] = {
     { 40, 0, 3 }, { 1, 1, 1 }, { 0, 0, 0 }, { 17, 100, 5 }, { 64, 2, 2 }
 };
