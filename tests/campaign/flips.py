@@ -29,8 +29,8 @@ import time
 
 import disk
 import promises
-import spec
 import trials
+import versions
 
 SCHEMES = (("XOR", 1), ("RS", 2), ("PARTNER", 1), ("SINGLE", 1))
 NODES = (("n1", "n2", "n3", "n4"), ("n1", "n1", "n2", "n3", "n4"), ("n1", "n2", "n3", "n4", "n5"))
@@ -101,7 +101,7 @@ class Flips(trials.World):
     def __init__(self, args, launcher, number):
         rng = random.Random(f"{args.seed} {number}")
         scheme, failures = SCHEMES[number % len(SCHEMES)]
-        self.level = spec.Level(scheme, count=rng.choice([-1, 3]), failures=failures)
+        self.level = versions.Level(scheme, count=rng.choice([-1, 3]), failures=failures)
         self.spread = rng.choice(NODES)
         self.number, self.counts = number, collections.Counter()
         self.settings = {"SCR_FLUSH": rng.choice("12")}
@@ -213,7 +213,7 @@ class Flips(trials.World):
         has_cache = not {"identity", "identity.copy"} <= {p.kind for p in places} # C13: else it is another directory's
         for v in reversed(kept or self.kept):
             hit = {place.node for place in places if place.node and place.id in (0, v.id)}
-            if v.cached and has_cache and spec.is_whole(v, self.spread, gone | hit):
+            if v.cached and has_cache and versions.is_whole(v, self.spread, gone | hit):
                 return v
             if v.stored and not any(not place.node and place.id == v.id for place in places):
                 return v
@@ -284,7 +284,7 @@ class Flips(trials.World):
 
     def do_lost(self, rng, flips):
         """Fewer nodes than the scheme survives, or as many."""
-        most = spec.losses(self.level, self.spread)
+        most = versions.losses(self.level, self.spread)
         gone = rng.sample(sorted(set(self.spread)), rng.randint(min(1, most), most))
         return self.flip_and_start(rng, flips, set(gone))
 
@@ -317,7 +317,7 @@ class Flips(trials.World):
         wrong = self.offered(seen)[1]
         new = Kept(fresh, self.runs * 1000 + 1, [self.level], True, False)
         new.stored = disk.index(self.case.prefix)[fresh].complete
-        if not new.stored and spec.is_whole(new, self.spread, {place.node}):
+        if not new.stored and versions.is_whole(new, self.spread, {place.node}):
             wrong.append("the flush did not rebuild what was damaged")
         self.lose(set(self.spread))
         least = new if new.stored else self.promised([], set(self.spread))

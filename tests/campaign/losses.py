@@ -24,8 +24,8 @@ import sys
 import time
 
 import disk
-import spec
 import trials
+import versions
 
 UNEVEN = (("XOR", 1), ("RS", 2), ("PARTNER", 1))
 EVEN = (*UNEVEN, ("PARTNER", 2), ("SINGLE", 1))
@@ -41,7 +41,7 @@ class Losses(trials.World):
         self.rng = random.Random(f"{args.seed} {world}")
         each = [self.rng.choice([1, 1, 2] if count > 5 else [1, 2, 3]) if uneven else 1 for _ in range(count)]
         self.spread = [f"n{i + 1}" for i in range(count) for _ in range(each[i])][:16]
-        self.level = spec.Level(scheme, failures=failures, set_size=self.rng.choice([3, 4, 8]) if uneven else 8)
+        self.level = versions.Level(scheme, failures=failures, set_size=self.rng.choice([3, 4, 8]) if uneven else 8)
         self.levels, self.ranks, self.names = [self.level], len(self.spread), sorted(set(self.spread))
         self.world, self.counts = world, collections.Counter()
         words = f"u level={scheme}:1:cache:-1:{self.level.set_size}:{failures}:0"
@@ -96,7 +96,7 @@ class Losses(trials.World):
             self.report(phase, subset, lost, can, wrong)
 
     def can(self, lost):
-        return "rebuilt" if spec.is_whole(self, self.spread, lost) else "refused"
+        return "rebuilt" if versions.is_whole(self, self.spread, lost) else "refused"
 
     def lose(self, lost, sign="s"):
         for n, node in enumerate(sorted(lost)):
@@ -189,7 +189,7 @@ def jobs_of(args):
 
 def main():
     args, start = trials.options(__doc__, most=8), time.time()
-    spec.EXTRA_LOSSES = int(args.selftest)
+    versions.EXTRA_LOSSES = int(args.selftest)
     counts = trials.run_all(args, work, jobs_of(args))
     sums = trials.table(counts)
     tried = sum(sums[name] for name in ("rebuilt", "refused", "either")) + counts["WRONG"]

@@ -5,7 +5,7 @@
 A history is some runs and what happens between them: a line each, drawn from one seed. Lines of a history:
 
     world NODE,…                                 the node of each rank, of the widest run
-    case STYLE NAME=VALUE… level=SCHEME:…        a prefix directory, of promises.c's style; Level of spec.py
+    case STYLE NAME=VALUE… level=SCHEME:…        a prefix directory, of promises.c's style; Level of versions.py
     run CASE JOB RANKS NAME=VALUE… : STEP; …     STEP: of promises.c; trace: its calls are counted; lost=SEED: see strike
     lose NODE [SPARE]                            with what it stores; a spare takes its place, or it is empty
     turn N                                       ranks move N nodes on
@@ -37,8 +37,9 @@ import time
 
 import disk
 import lost
-import spec
-from spec import SHARED_STORE, Case, Level, Run
+import versions
+from spec import Case
+from versions import SHARED_STORE, Level, Run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 60 # seconds of a run
@@ -609,7 +610,7 @@ def is_reported(args, what, seed):
     """Of a history in which nothing else is wrong."""
     wrong = []
     for args.sabotage in what, "":
-        spec.EXTRA_LOSSES = int(args.sabotage == "loss")
+        versions.EXTRA_LOSSES = int(args.sabotage == "loss")
         launcher = Launcher(args)
         wrong.append(try_one(args, launcher, Draw(seed).history(), seed)[0])
         launcher.end()
