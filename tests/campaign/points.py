@@ -19,6 +19,7 @@ import tempfile
 import time
 
 import promises
+from launcher import HUNG, Launcher
 
 CRASH, FAULT, LOST = "crash", "fault", "lost"
 CHANGES = ("write", "sync", "size", "rename", "link", "unlink", "mkdir")
@@ -111,7 +112,7 @@ def is_command(subject):
 
 def counted(args, subject):
     """{(rank, kind): calls}; what happens when nothing is struck is right."""
-    launcher = promises.Launcher(args)
+    launcher = Launcher(args)
     wrong, done = promises.try_one(args, launcher, history(subject, None), 0)
     launcher.end()
     if wrong:
@@ -174,7 +175,7 @@ def try_point(args, launcher, point):
 def check(args):
     """Whether it is noticed that nothing is synced any more."""
     text = "; ".join(f"strike={rank}:sync:1:lie+" for rank in range(RANKS))
-    wrong, launcher = [], promises.Launcher(args)
+    wrong, launcher = [], Launcher(args)
     for seed in range(10):
         lines = [line.replace("trace", text) for line in history("run", None, str(seed))]
         wrong += promises.try_one(args, launcher, lines, 0)[0]
@@ -185,7 +186,7 @@ def check(args):
 
 def work(args, some):
     """{(kind of point, kind of call): [tried, met, passed]}"""
-    launcher, figures = promises.Launcher(args), {}
+    launcher, figures = Launcher(args), {}
     for point in some:
         if args.until and time.time() > args.until:
             break
@@ -194,9 +195,9 @@ def work(args, some):
         figure = figures.setdefault((point.kind, call), [0, 0, 0])
         for i, one in enumerate((True, met, not wrong)):
             figure[i] += one
-        if wrong and promises.HUNG in wrong:
+        if wrong and HUNG in wrong:
             launcher.end()
-            launcher = promises.Launcher(args)
+            launcher = Launcher(args)
     launcher.end()
     return figures
 

@@ -15,6 +15,7 @@ import time
 
 import promises
 import spec
+from launcher import Launcher
 
 
 class State:
@@ -149,7 +150,7 @@ def run_all(args, work, jobs):
 
 
 def run_some(args, work, jobs):
-    launcher, counts = promises.Launcher(args), collections.Counter()
+    launcher, counts = Launcher(args), collections.Counter()
     for job in jobs:
         if not args.until or time.time() < args.until:
             counts += work(args, launcher, job)
