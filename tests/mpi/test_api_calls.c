@@ -1,95 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every call of scr.h, used well and used wrong. The cases run in order: they are one
- * life of the library. A misuse must give its code on all ranks and exactly one line on
- * stderr. */
+/* Every call of scr.h from SCR_Init on, used well and used wrong. The cases run in
+ * order: they are one life of the library. A misuse must give its code on all ranks and
+ * exactly one line on stderr. */
 /* ranks: 1 2 4 5 8 */
 #include "helper_memory.h"
-#include "mpi_test.h"
-
-#include <fcntl.h>
-
-#include "scr.h"
-
-/* --- what is said on stderr --- */
-
-struct capture {
-    int saved;
-    char path[600];
-};
-
-static void capture_start(struct mpi_test *t, struct capture *c)
-{
-    snprintf(c->path, sizeof c->path, "%s/stderr.%d", t->dir, t->comm.rank);
-    fflush(stderr);
-    c->saved = dup(2);
-    int fd = open(c->path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
-    dup2(fd, 2);
-    close(fd);
-}
-
-/* Lines of all ranks together; text gets this rank's. */
-static int capture_end(struct capture *c, char *text, size_t n)
-{
-    fflush(stderr);
-    dup2(c->saved, 2);
-    close(c->saved);
-    FILE *f = fopen(c->path, "r");
-    size_t got = f ? fread(text, 1, n - 1, f) : 0;
-    text[got] = '\0';
-    if (f)
-        fclose(f);
-    int lines = 0, all = 0;
-    for (size_t i = 0; i < got; i++)
-        lines += text[i] == '\n';
-    MPI_Allreduce(&lines, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    return all;
-}
-
-/* SCR_Last_error has the code of the call and, if it printed a line, that line. */
-static void check_last(struct mpi_test *t, int rc, const char *printed)
-{
-    char text[SCR_MAX_FILENAME];
-    CHECK_INT(SCR_Last_error(text), rc);
-    CHECK_INT(SCR_Last_error(NULL), rc);
-    CHECK((rc == SCR_SUCCESS) == (text[0] == '\0'));
-    CHECK(printed == NULL || strstr(printed, text) != NULL);
-}
-
-/* A collective call that must fail with this code, one line and, if word is given, that
- * word. */
-#define MISUSE(call, want, word)                                                       \
-    do {                                                                               \
-        struct capture cap_;                                                           \
-        char text_[4096];                                                              \
-        capture_start(t, &cap_);                                                       \
-        int rc_ = (call);                                                              \
-        int lines_ = capture_end(&cap_, text_, sizeof text_);                          \
-        if (rc_ != (want))                                                             \
-            mpi_test_fail(t, __FILE__, __LINE__, "%s = %s, not %s: %s", #call,         \
-                          scr_err_meaning(rc_), scr_err_meaning(want), text_);         \
-        if (lines_ != 1)                                                               \
-            mpi_test_fail(t, __FILE__, __LINE__, "%s: %d lines: %s", #call, lines_,    \
-                          text_);                                                      \
-        if (t->comm.rank == 0 && strstr(text_, word) == NULL)                          \
-            mpi_test_fail(t, __FILE__, __LINE__, "%s: no \"%s\" in: %s", #call, word,  \
-                          text_);                                                      \
-        check_last(t, rc_, t->comm.rank == 0 ? text_ : NULL);                          \
-    } while (0)
-
-/* Route_file is local: the rank that errs speaks, so its lines are not counted over the
- * ranks. */
-#define MISROUTE(name, file, want)                                                     \
-    do {                                                                               \
-        struct capture cap_;                                                           \
-        char text_[4096];                                                              \
-        capture_start(t, &cap_);                                                       \
-        int rc_ = SCR_Route_file(name, file);                                          \
-        capture_end(&cap_, text_, sizeof text_);                                       \
-        if (rc_ != (want) || strchr(text_, '\n') != strrchr(text_, '\n') || !text_[0]) \
-            mpi_test_fail(t, __FILE__, __LINE__, "route %s = %s, not %s: %s", #name,   \
-                          scr_err_meaning(rc_), scr_err_meaning(want), text_);         \
-        check_last(t, rc_, text_);                                                     \
-    } while (0)
+#include "helper_misuse.h"
 
 static char prefix[600], cache[600];
 
@@ -138,70 +53,6 @@ static int exists(const char *fmt, ...)
     vsnprintf(path, sizeof path, fmt, ap);
     va_end(ap);
     return access(path, F_OK) == 0;
-}
-
-/* --- before SCR_Init --- */
-
-MPI_CASE(before_init_nothing_but_config_works)
-{
-    int flag = 7;
-    char path[SCR_MAX_FILENAME];
-    check_last(t, SCR_SUCCESS, NULL); /* there was no call */
-    MISUSE(SCR_Finalize(), SCR_E_STATE, "call SCR_Init first");
-    MISUSE(SCR_Need_checkpoint(&flag), SCR_E_STATE, "SCR_Init");
-    CHECK_INT(flag, 0);
-    MISUSE(SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT), SCR_E_STATE, "SCR_Init");
-    MISUSE(SCR_Complete_output(1), SCR_E_STATE, "SCR_Init");
-    MISUSE(SCR_Start_checkpoint(), SCR_E_STATE, "SCR_Init");
-    MISUSE(SCR_Complete_checkpoint(1), SCR_E_STATE, "SCR_Init");
-    MISUSE(SCR_Have_restart(&flag, NULL), SCR_E_STATE, "SCR_Init");
-    MISUSE(SCR_Start_restart(NULL), SCR_E_STATE, "SCR_Init");
-    MISUSE(SCR_Complete_restart(1), SCR_E_STATE, "SCR_Init");
-    MISUSE(SCR_Should_exit(&flag), SCR_E_STATE, "SCR_Init");
-    MISUSE(SCR_Current("x"), SCR_E_STATE, "SCR_Init");
-    MISUSE(SCR_Delete("x"), SCR_E_STATE, "SCR_Init");
-    MISUSE(SCR_Drop("x"), SCR_E_STATE, "SCR_Init");
-    CHECK_INT(SCR_Route_file("x", path), SCR_SUCCESS);
-    CHECK(strcmp(path, "x") == 0);
-    MISROUTE("", path, SCR_E_NAME);
-    CHECK(strcmp(SCR_Get_version(), SCR_VERSION) == 0);
-    CHECK(strcmp(SCR_VERSION,
-                 SCR_MAJOR_VERSION "." SCR_MINOR_VERSION "." SCR_PATCH_VERSION) == 0);
-}
-
-static int config_code(const char *text)
-{
-    free((char *)(uintptr_t)SCR_Config(text));
-    return SCR_Last_error(NULL); /* Config itself has no code */
-}
-
-MPI_CASE(config_sets_unsets_and_queries)
-{
-    char *value;
-    CHECK(SCR_Config("SCR_FLUSH=7") == NULL);
-    check_last(t, SCR_SUCCESS, NULL);
-    value = (char *)(uintptr_t)SCR_Config("SCR_FLUSH");
-    CHECK(value && strcmp(value, "7") == 0);
-    free(value);
-    CHECK(SCR_Config("SCR_FLUSH=") == NULL);
-    CHECK(SCR_Configf("SCR_%s", "FLUSH") == NULL); /* no setting any more */
-    CHECK(SCR_Configf("CKPT=%d TYPE=%s SET_SIZE=16", 0, "PARTNER") == NULL);
-    value = (char *)(uintptr_t)SCR_Config("CKPT=0 TYPE");
-    CHECK(value && strcmp(value, "PARTNER") == 0);
-    free(value);
-    value = (char *)(uintptr_t)SCR_Config("CKPT");
-    CHECK(value && strcmp(value, "0") == 0);
-    free(value);
-    CHECK(SCR_Config("CKPT=1 TYPE=XOR") == NULL);
-    MISUSE(config_code("CKPT"), SCR_E_ARG, "2 values");
-    CHECK(SCR_Config("CKPT=1 TYPE=") == NULL);
-    CHECK(SCR_Config("CKPT=0 TYPE=") == NULL);
-    CHECK(SCR_Config("CKPT=0 SET_SIZE=") == NULL);
-    CHECK(SCR_Config("SCR_NODELIST") == NULL);
-    MISUSE(config_code(NULL), SCR_E_ARG, "NULL");
-    if (t->comm.size > 1)
-        MISUSE(config_code(t->comm.rank ? "SCR_FLUSH=1" : "SCR_FLUSH=2"),
-               SCR_E_MISMATCH, "differs between ranks");
 }
 
 static void set_places(void)
@@ -629,9 +480,7 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(before_init_nothing_but_config_works),
-                  RUN(config_sets_unsets_and_queries), RUN(init_starts_once),
-                  RUN(without_a_checkpoint_there_is_no_restart),
+        MPI_CASES(RUN(init_starts_once), RUN(without_a_checkpoint_there_is_no_restart),
                   RUN(route_outside_of_phases_copies),
                   RUN(need_checkpoint_follows_the_interval),
                   RUN(start_output_refuses_bad_arguments),
