@@ -43,6 +43,10 @@ expect "one node" 2 "second node" --nodes 1
 expect "no number" 2 "many" --nodes many
 expect "SINGLE has nothing to rebuild" 2 "rebuilds nothing" --scheme SINGLE --during rebuild
 expect "result outside" 2 "below the directory" --result ../x
+expect "no rounds" 2 "rounds" --rounds 0
+expect "no seed" 2 "seed" --rounds 2 --seed x
+expect "seed of nothing" 2 "only with --rounds" --seed 1
+expect "rounds draw the node" 2 "--kill: not with --rounds" --rounds 2 --kill n1
 expect "no such launcher" 2 "no-such-mpirun" --dir "$work" --mpirun /no-such-mpirun
 expect "no such directory" 2 "no/such" --dir "$work/no/such"
 expect "program fails" 2 "undisturbed run failed" --dir "$work" -- /bin/false
@@ -82,6 +86,13 @@ expect "from scratch" 1 "verdict: FAILED: .* from scratch" --dir "$work" --nodes
 unset SCR_FETCH
 expect "another result" 1 "verdict: FAILED: the result differs" --dir "$work" --nodes 2 \
     --ranks 2 --result r -- /bin/sh -c "$heat2d --steps 80 --every 20 && date +%N >r"
+# Rounds: the judge sees wrong bytes, and a restart that does not take what is there.
+expect "rounds, another result" 1 "verdict: FAILED: .* [1-9] wrong.*the result differs" --dir "$work" \
+    --rounds 1 --seed 8 --result r -- /bin/sh -c "$heat2d --steps 80 --every 10 --sleep-ms 5 && date +%N >r"
+export SCR_FETCH=0
+expect "rounds, from scratch" 1 "verdict: FAILED: .* from scratch" --dir "$work" --scheme SINGLE \
+    --rounds 1 --seed 8
+unset SCR_FETCH
 expect "no SCR in it" 2 "before phase compute" --dir "$work" --nodes 2 --ranks 2 --result r \
     -- /bin/sh -c "echo 1 >r"
 

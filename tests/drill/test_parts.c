@@ -52,6 +52,8 @@ static void a_restart_reports_where_its_checkpoint_came_from(void **state)
     scr_drill_phases("rebuild 2\nrebuild 3\nrestart 3\ncompute 3\n", &f);
     assert_int_equal(f.restart, 3);
     assert_true(f.rebuilt && !f.fetched);
+    scr_drill_phases("rebuild 6\nrebuild 7\nrestart 6\n", &f);
+    assert_true(f.rebuilt && !f.fetched);
     scr_drill_phases("rebuild 3\nfetch 2\nrestart 2\n", &f);
     assert_int_equal(f.restart, 2);
     assert_true(f.fetched && !f.rebuilt);

@@ -1,31 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr drill: rehearses the loss of a node. Runs a program undisturbed, runs it again
  * and kills a node on the way, restarts it on the survivors and a spare, and compares
- * the results. */
+ * the results; with --rounds over and over, at random. */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jansson.h>
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "drill/drill_plan.h"
+#include "drill/drill_rounds.h"
 #include "report.h"
+
+enum { MAX_PHASES = 16 << 20 };
 
 /* A plan on its way. */
 struct course {
     struct scr_tool *t;
     struct drill_plan plan;
-    int complete;   /* newest checkpoint that was complete before a strike */
+    int quiet;  /* 1: nothing is printed */
+    int number; /* of the round, from 1 on; 0: there are no rounds */
+    struct drill_round round;
     int complained; /* SCR reported an error in an undisturbed run */
     char *report;   /* path of the page, malloc'd; NULL: none was written */
+    struct drill_reference reference;
+    struct drill_tally tally;
 };
 
 /* --- the account --- */
 
-/* With --json the verdict is all that is printed. */
 static void say(const struct course *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -33,7 +40,7 @@ static void say(const struct course *c, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    if (!c->plan.json)
+    if (!c->quiet)
         vfprintf(c->t->out, fmt, ap);
     va_end(ap);
 }
@@ -71,21 +78,24 @@ static void print_strike(const struct course *c, const struct drill_strike *s,
     say(c,
         "drill:    after %.2f s, phase %s of dataset %d: node %s lost; killed "
         "rank%s %s, removed its cache and control directories\n",
-        r->struck_at, s->phase, r->struck_dataset, s->node, r->killed > 1 ? "s" : "",
-        r->pids ? r->pids : "?");
+        r->struck_at, s->at.phase, r->struck_dataset, s->nodes.name[0],
+        r->pids && strchr(r->pids, ',') ? "s" : "", r->pids ? r->pids : "?");
     say(c, "drill:    the run %s after %.2f s; newest complete checkpoint: %d\n",
         ending(r), r->seconds, r->phases.complete);
 }
 
-static void print_restart(const struct course *c, const struct drill_phases *f)
+static void print_restart(const struct course *c, const struct drill_round *r)
 {
-    if (f->restart == 0)
+    static const char *const words[DRILL_FROMS] = {
+        [DRILL_CACHE] = "in cache, nothing to rebuild",
+        [DRILL_REBUILT] = "in cache, lost parts rebuilt from the other nodes",
+        [DRILL_PREFIX] = "fetched from the prefix directory"
+    };
+    if (r->from == DRILL_SCRATCH)
         say(c, "drill:    started from scratch\n");
     else
-        say(c, "drill:    continued from checkpoint %d, %s\n", f->restart,
-            f->fetched   ? "fetched from the prefix directory"
-            : f->rebuilt ? "in cache, lost parts rebuilt from the other nodes"
-                         : "in cache, nothing to rebuild");
+        say(c, "drill:    continued from checkpoint %d, %s\n", r->restart,
+            words[r->from]);
 }
 
 /* Of runs that nothing happened to: the others have every reason to complain. */
@@ -121,6 +131,20 @@ static int check_reference(const struct course *c, const struct drill_run *run,
     return rc;
 }
 
+/* The rounds draw their moments from the phases of this run. */
+static int take_reference(struct course *c, const struct drill_run *run,
+                          struct scr_err *err)
+{
+    void *text = NULL;
+    size_t n;
+    char *path = scr_asprintf("%s/phases.reference", c->plan.work);
+    int rc = path ? scr_file_load(c->t->env.sys, path, MAX_PHASES, &text, &n, err)
+                  : scr_no_memory(err);
+    free(path);
+    c->reference = (struct drill_reference){ text, run->seconds };
+    return rc;
+}
+
 static int reference_run(struct course *c, struct scr_err *err)
 {
     struct drill_run run;
@@ -137,29 +161,76 @@ static int reference_run(struct course *c, struct scr_err *err)
             run.seconds, run.phases.complete, c->plan.result,
             (long long)result.st_size);
     take_complaint(c, &run);
+    if (rc == SCR_OK && c->plan.rounds > 0)
+        rc = take_reference(c, &run, err);
     scr_drill_run_fini(&run);
     return rc == SCR_OK ? scr_drill_plan_clear_storage(c->t, &c->plan, err) : rc;
 }
 
-static int struck_run(struct course *c, int i, struct scr_err *err)
+/* Directory of the runs but the undisturbed one, below the working directory;
+ * malloc'd. */
+static char *run_dir(const struct course *c)
+{
+    return c->number ? scr_asprintf("round.%d", c->number) : scr_strdup("drill");
+}
+
+static int run_leg(struct course *c, const char *what, const struct drill_strike *s,
+                   struct drill_run *run, struct scr_err *err)
+{
+    char *dir = run_dir(c);
+    char *name =
+        c->number ? scr_asprintf("%s.%s", dir ? dir : "", what) : scr_strdup(what);
+    const struct drill_leg leg = { name, dir, &c->plan.names, s };
+    *run = (struct drill_run){ .struck_at = -1 };
+    int rc = dir && name ? scr_drill_run(c->t, &c->plan.d, &leg, run, err)
+                         : scr_no_memory(err);
+    free(name);
+    free(dir);
+    return rc;
+}
+
+static int not_struck(const struct drill_strike *s, const struct drill_run *run,
+                      struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOENT, 0,
+                    "the run ended with status %d before phase %s was entered %d "
+                    "time%s; see --at, and --keep for its output",
+                    run->status, s->at.phase, s->at.entry, s->at.entry > 1 ? "s" : "");
+}
+
+/* What was true when the strike fell. */
+static void take_strike(struct drill_round *r, const struct drill_phases *f)
+{
+    r->struck[r->nstruck++] = f->last;
+    if (f->complete > r->complete)
+        r->complete = f->complete;
+    if (f->flushed > r->flushed)
+        r->flushed = f->flushed;
+}
+
+static int struck_run(struct course *c, int i, struct drill_run *run,
+                      struct scr_err *err)
 {
     const struct drill_strike *s = &c->plan.strike[i];
-    struct drill_run run;
     print_step(c, i + 2, i ? "a restart that loses node " : "a run that loses node ",
-               s->node);
-    const struct drill_leg leg = { i ? "second" : "first", "drill", &c->plan.names, s };
-    int rc = scr_drill_run(c->t, &c->plan.d, &leg, &run, err);
-    if (rc == SCR_OK && run.struck_at < 0)
-        rc = scr_fail(err, SCR_E_NOENT, 0,
-                      "the run ended with status %d before phase %s was entered %d "
-                      "time%s; see --at, and --keep for its output",
-                      run.status, s->phase, s->entry, s->entry > 1 ? "s" : "");
-    if (rc == SCR_OK)
-        print_strike(c, s, &run);
-    if (run.phases.complete > c->complete)
-        c->complete = run.phases.complete;
-    scr_drill_run_fini(&run);
-    return rc == SCR_OK ? scr_drill_plan_replace(&c->plan, i, err) : rc;
+               s->nodes.name[0]);
+    TRY(run_leg(c, i ? "second" : "first", s, run, err));
+    if (run->struck_at < 0)
+        return c->number ? SCR_OK : not_struck(s, run, err);
+    print_strike(c, s, run);
+    take_strike(&c->round, &run->phases);
+    return scr_drill_plan_replace(&c->plan, i, err);
+}
+
+static void take_restart(struct drill_round *r, const struct drill_run *run)
+{
+    const struct drill_phases *f = &run->phases;
+    r->restart = f->restart;
+    r->restarted = run->restarted_at;
+    r->from = f->restart == 0 ? DRILL_SCRATCH
+              : f->fetched    ? DRILL_PREFIX
+              : f->rebuilt    ? DRILL_REBUILT
+                              : DRILL_CACHE;
 }
 
 static int final_run(struct course *c, struct drill_run *run, struct scr_err *err)
@@ -168,9 +239,9 @@ static int final_run(struct course *c, struct drill_run *run, struct scr_err *er
     scr_hostlist_compress(&c->plan.names, 0, &nodes, NULL);
     print_step(c, c->plan.nstrikes + 2, "a restart on ", nodes ? nodes : "?");
     free(nodes);
-    const struct drill_leg leg = { "last", "drill", &c->plan.names, NULL };
-    TRY(scr_drill_run(c->t, &c->plan.d, &leg, run, err));
-    print_restart(c, &run->phases);
+    TRY(run_leg(c, "last", NULL, run, err));
+    take_restart(&c->round, run);
+    print_restart(c, &c->round);
     say(c, "drill:    the run ended with status %d after %.2f s\n", run->status,
         run->seconds);
     take_complaint(c, run);
@@ -179,19 +250,22 @@ static int final_run(struct course *c, struct drill_run *run, struct scr_err *er
 
 /* --- the verdict --- */
 
-/* The fault of the restart, NULL: none. */
+/* The fault of the restart, NULL: none. A round may be struck before its first
+ * checkpoint is complete, or lose all that was in cache. */
 static const char *fault(const struct course *c, const struct drill_run *last)
 {
-    const struct drill_phases *f = &last->phases;
+    const struct drill_round *r = &c->round;
+    int expected = r->beyond ? r->flushed : r->complete;
     if (last->status != 0)
         return "the restarted run failed";
     if (c->complained)
         return "SCR reported an error in an undisturbed run";
-    if (f->restart == 0)
+    if (r->restart == 0 && (expected > 0 || c->number == 0))
         return "the restart began from scratch";
-    if (f->restart < c->complete)
-        return "the restart did not take the newest complete checkpoint";
-    if (f->fetched && c->plan.d.scheme != SCR_SCHEME_SINGLE)
+    if (r->restart < expected)
+        return r->beyond ? "the restart did not take the newest flushed checkpoint"
+                         : "the restart did not take the newest complete checkpoint";
+    if (r->from == DRILL_PREFIX && !r->beyond && c->plan.d.scheme != SCR_SCHEME_SINGLE)
         return "the checkpoint had to be fetched instead of being rebuilt in cache";
     return NULL;
 }
@@ -201,11 +275,13 @@ static int compare_results(struct course *c, int *same, struct scr_err *err)
     const struct drill_plan *p = &c->plan;
     struct drill_diff diff = { 0, 0 };
     char *a = scr_asprintf("%s/reference/%s", p->work, p->result);
-    char *b = scr_asprintf("%s/drill/%s", p->work, p->result);
+    char *dir = run_dir(c);
+    char *b = dir ? scr_asprintf("%s/%s/%s", p->work, dir, p->result) : NULL;
     int rc = a && b ? scr_drill_compare(c->t->env.sys, a, b, &diff, err)
                     : scr_no_memory(err);
     free(a);
     free(b);
+    free(dir);
     *same = diff.same;
     if (rc == SCR_OK)
         say(c,
@@ -215,53 +291,63 @@ static int compare_results(struct course *c, int *same, struct scr_err *err)
     return rc;
 }
 
-static int print_json(struct course *c, const struct drill_run *last, const char *wrong,
-                      struct scr_err *err)
+static int print_json(struct course *c, struct scr_err *err)
 {
     const struct drill_plan *p = &c->plan;
-    const struct drill_phases *f = &last->phases;
+    const struct drill_round *r = &c->round;
     return scr_tool_json(
         c->t,
         json_pack("{s:b, s:s?, s:s, s:i, s:i, s:s, s:s, s:i, s:i, s:s?, s:o}", "passed",
-                  wrong == NULL, "fault", wrong, "scheme", scr_scheme_name(p->d.scheme),
-                  "ranks", p->d.ranks, "nodes", p->nodes, "lost", p->kill, "during",
-                  p->during, "complete", c->complete, "restart", f->restart, "from",
-                  f->restart == 0 ? NULL
-                  : f->fetched    ? "prefix"
-                                  : "cache",
+                  r->wrong == NULL, "fault", r->wrong, "scheme",
+                  scr_scheme_name(p->d.scheme), "ranks", p->d.ranks, "nodes", p->nodes,
+                  "lost", p->kill, "during", p->during, "complete", r->complete,
+                  "restart", r->restart, "from",
+                  r->restart == 0           ? NULL
+                  : r->from == DRILL_PREFIX ? "prefix"
+                                            : "cache",
                   "report", scr_tool_json_text(c->report)),
         err);
 }
 
-static int verdict(struct course *c, const struct drill_run *last, struct scr_err *err)
+static int judge(struct course *c, const struct drill_run *last, struct scr_err *err)
 {
-    int same = 0, rc = SCR_OK;
-    const char *wrong = fault(c, last);
-    if (last->status == 0 && (rc = compare_results(c, &same, err)) != SCR_OK)
-        return rc;
-    if (last->status == 0 && !same)
-        wrong = "the result differs from that of the undisturbed run";
-    if (wrong != NULL)
-        say(c, "verdict: FAILED: %s\n", wrong);
+    int same = 0;
+    c->round.wrong = fault(c, last);
+    if (last->status != 0)
+        return SCR_OK;
+    TRY(compare_results(c, &same, err));
+    if (!same)
+        c->round.wrong = "the result differs from that of the undisturbed run";
+    return SCR_OK;
+}
+
+static int verdict(struct course *c, struct scr_err *err)
+{
+    const struct drill_round *r = &c->round;
+    if (r->wrong != NULL)
+        say(c, "verdict: FAILED: %s\n", r->wrong);
     else
         say(c,
             "verdict: PASSED: node %s lost during %s, restarted from checkpoint %d %s, "
             "identical result\n",
-            c->plan.kill, c->plan.during, last->phases.restart,
-            last->phases.fetched ? "on the prefix" : "in cache");
+            c->plan.kill, c->plan.during, r->restart,
+            r->from == DRILL_PREFIX ? "on the prefix" : "in cache");
     if (c->plan.json)
-        rc = print_json(c, last, wrong, err);
-    return rc != SCR_OK ? rc : wrong != NULL ? SCR_TOOL_NO : SCR_OK;
+        TRY(print_json(c, err));
+    return r->wrong != NULL ? SCR_TOOL_NO : SCR_OK;
 }
 
 /* A page on the runs but the undisturbed one: where the user wants it, or in the
- * directory that is kept. */
+ * directory that is kept. Of several rounds on the first that is wrong, else the last.
+ */
 static int write_report(struct course *c, struct scr_err *err)
 {
     const struct drill_plan *p = &c->plan;
     if (p->report == NULL && !p->keep)
         return SCR_OK;
-    char *prefix = scr_asprintf("%s/drill", p->work);
+    char *dir = run_dir(c);
+    char *prefix = dir ? scr_path_join(p->work, dir) : NULL;
+    free(dir);
     c->report =
         p->report ? scr_strdup(p->report) : scr_asprintf("%s/scr_report.html", p->work);
     int rc = prefix && c->report ? scr_report_page(c->t, prefix, c->report, err)
@@ -272,20 +358,127 @@ static int write_report(struct course *c, struct scr_err *err)
     return rc;
 }
 
+/* A run that ends before its strike is the last one. */
+static int run_to_end(struct course *c, struct scr_err *err)
+{
+    struct drill_run run;
+    for (int i = 0; i < c->plan.nstrikes; i++) {
+        int rc = struck_run(c, i, &run, err);
+        if (rc == SCR_OK && run.struck_at < 0) {
+            take_restart(&c->round, &run);
+            rc = judge(c, &run, err);
+        }
+        int over = rc != SCR_OK || run.struck_at < 0;
+        scr_drill_run_fini(&run);
+        if (over)
+            return rc;
+    }
+    int rc = final_run(c, &run, err);
+    if (rc == SCR_OK)
+        rc = judge(c, &run, err);
+    scr_drill_run_fini(&run);
+    return rc;
+}
+
 static int drill(struct course *c, struct scr_err *err)
 {
-    struct drill_run last;
-    int rc = reference_run(c, err);
-    for (int i = 0; i < c->plan.nstrikes && rc == SCR_OK; i++)
-        rc = struck_run(c, i, err);
-    if (rc != SCR_OK)
-        return rc;
-    TRY_OUT(final_run(c, &last, err));
-    TRY_OUT(write_report(c, err));
-    TRY_OUT(verdict(c, &last, err));
-out:
-    scr_drill_run_fini(&last);
+    TRY(reference_run(c, err));
+    TRY(run_to_end(c, err));
+    TRY(write_report(c, err));
+    return verdict(c, err);
+}
+
+/* --- many rounds --- */
+
+static void print_round(struct course *c)
+{
+    const struct drill_round *r = &c->round;
+    char *nodes = NULL;
+    scr_hostlist_compress(&c->plan.strike[0].nodes, 1, &nodes, NULL);
+    say(c, "drill: round %d, seed %u: ", c->number, r->seed);
+    if (r->nstruck == 0)
+        say(c, "ended before it was struck");
+    for (int i = 0; i < r->nstruck; i++)
+        say(c, "%s%s lost in %s", i ? ", its spares" : "node ", i ? "" : nodes,
+            r->struck[i] >= 0 ? scr_drill_phase_name[r->struck[i]] : "between phases");
+    if (r->nstruck > 0)
+        say(c, "; newest checkpoint %d, flushed %d; restarted from %d, %s", r->complete,
+            r->flushed, r->restart, scr_drill_from_name[r->from]);
+    say(c, ": %s\n", r->wrong ? r->wrong : "right");
+    fflush(c->t->out);
+    free(nodes);
+}
+
+/* A round leaves its directory only with --keep, and the storage empty. */
+static int end_round(struct course *c, struct scr_err *err)
+{
+    const struct drill_plan *p = &c->plan;
+    char *dir = run_dir(c);
+    char *path = dir ? scr_path_join(p->work, dir) : NULL;
+    int rc = path ? SCR_OK : scr_no_memory(err);
+    if (rc == SCR_OK && c->report == NULL &&
+        (c->round.wrong != NULL || c->number == p->rounds))
+        rc = write_report(c, err);
+    if (rc == SCR_OK && !p->keep)
+        rc = scr_dir_remove(c->t->env.sys, path, err);
+    free(path);
+    free(dir);
+    return rc == SCR_OK ? scr_drill_plan_clear_storage(c->t, p, err) : rc;
+}
+
+static int one_round(struct course *c, struct scr_err *err)
+{
+    uint32_t seed = c->plan.seed + (uint32_t)c->number - 1;
+    struct scr_err why = SCR_ERR_INIT;
+    TRY(scr_drill_draw(&c->plan, &c->reference, seed, &c->round, err));
+    c->complained = 0;
+    c->quiet = 1;
+    int rc = run_to_end(c, &why);
+    c->quiet = c->plan.json;
+    if (rc == SCR_E_LOCKED) /* as from watch_run */
+        c->round.wrong = "a run did not end in time";
+    else if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    print_round(c);
+    scr_drill_tally_add(&c->tally, &c->round);
+    return end_round(c, err);
+}
+
+/* Also when something ended the rounds before all were done. */
+static int rounds_verdict(struct course *c, struct scr_err *err)
+{
+    const struct drill_tally *all = &c->tally;
+    char *text = scr_drill_tally_text(&c->plan, all);
+    int rc = text ? SCR_OK : scr_no_memory(err);
+    if (rc == SCR_OK)
+        say(c, "%s\n", text);
+    if (rc == SCR_OK && c->plan.json)
+        rc = scr_tool_json(c->t, scr_drill_tally_json(&c->plan, all, c->report), err);
+    fflush(c->t->out);
+    free(text);
     return rc;
+}
+
+static int drill_rounds(struct course *c, struct scr_err *err)
+{
+    const struct drill_tally *all = &c->tally;
+    int rc;
+    say(c, "drill: %d rounds, --seed %u\n", c->plan.rounds, c->plan.seed);
+    TRY(reference_run(c, err));
+    if (c->complained)
+        return scr_fail(err, SCR_E_FAILURE, 0,
+                        "SCR reported an error in the undisturbed run; see --keep");
+    do {
+        c->number++;
+        rc = one_round(c, err);
+    } while (rc == SCR_OK && c->number < c->plan.rounds);
+    if (rc == SCR_OK && all->unstruck == all->done)
+        rc = scr_fail(err, SCR_E_NOENT, 0,
+                      "every run ended before it was struck: does it checkpoint at "
+                      "random moments?");
+    int rc2 = rounds_verdict(c, rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? rc2 : rc;
+    return rc == SCR_OK && all->wrong > 0 ? SCR_TOOL_NO : rc;
 }
 
 /* --- the command --- */
@@ -321,7 +514,7 @@ static int hold_drill(struct course *c, struct scr_err *err)
     int rc = scr_drill_plan_dirs(c->t, &c->plan, err);
     if (rc == SCR_OK) {
         print_plan(c);
-        rc = drill(c, err);
+        rc = c->plan.rounds > 0 ? drill_rounds(c, err) : drill(c, err);
     }
     int rc2 = clean_up(c, err);
     sigprocmask(SIG_SETMASK, &before, NULL); /* a signal held back ends us here */
@@ -333,9 +526,11 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct course c = { .t = t };
     int rc;
     TRY_OUT(scr_drill_plan(t, a, &c.plan, err));
+    c.quiet = c.plan.json; /* the verdict is all that is printed then */
     TRY_OUT(hold_drill(&c, err));
 out:
     free(c.report);
+    free(c.reference.phases);
     scr_drill_plan_fini(&c.plan);
     return rc;
 }
@@ -348,7 +543,9 @@ const struct scr_cmd scr_cmd_drill = {
         "undisturbed;\n"
         "runs it again on virtual nodes, kills the processes of one node and removes\n"
         "its storage; restarts it on the survivors and a spare; compares the results\n"
-        "bit for bit. Without PROGRAM it runs a solver of the heat equation.",
+        "bit for bit. Without PROGRAM it runs a solver of the heat equation. --rounds "
+        "does\n"
+        "it over and over: random nodes, random moments, one verdict.",
     .opts = scr_drill_opts,
     .notes =
         "PROGRAM checkpoints with SCR and writes its result, which must not depend on\n"

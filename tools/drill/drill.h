@@ -21,35 +21,53 @@ struct drill {
     const char *const *program; /* NULL-terminated: program and its arguments */
     int ranks;
     enum scr_scheme scheme;
-    int flush;           /* SCR_FLUSH: 0, or 1 when datasets must reach the prefix */
-    double timeout;      /* seconds a run may take */
-    const char *work;    /* directory of everything that is not node-local */
-    const char *storage; /* directory of the nodes' storage */
+    int flush; /* SCR_FLUSH: 0, or 1 when datasets must reach the prefix */
+    int set_size, set_failures; /* 0: as the user has them, and SCR_FLUSH_ASYNC, too */
+    double timeout;             /* seconds a run may take */
+    const char *work;           /* directory of everything that is not node-local */
+    const char *storage;        /* directory of the nodes' storage */
 };
 
-/* The node's processes are killed and its storage is removed when the run enters a
- * phase. */
-struct drill_strike {
-    const char *node;
+/* Entry into a phase, 1: the first one of the run. */
+struct drill_moment {
     const char *phase;
-    int entry; /* 1: the first time */
+    int entry;
 };
+
+/* The nodes' processes are killed and their storage is removed `delay` seconds after
+ * the run entered a phase. It waits there, or with a delay at a later entry, as it must
+ * not end before the strike. */
+struct drill_strike {
+    struct scr_hostlist nodes;
+    struct drill_moment at, wait;
+    double delay;
+};
+
+enum { DRILL_PHASES = 6 };
+extern const char *const scr_drill_phase_name[DRILL_PHASES];
+/* Position in that list, -1: none. */
+int scr_drill_phase_find(const char *name);
 
 /* The lines "<phase> <dataset>" of a run. */
 struct drill_phases {
     int complete; /* newest dataset that was complete when the run ended, 0: none */
-    int restart;  /* dataset the program read at its start, 0: none */
-    int fetched;  /* 1: that one came from the prefix directory */
-    int rebuilt;  /* 1: parts of it were rebuilt */
+    int flushed;  /* newest one that was flushed by then, if flushes are synchronous */
+    int last;     /* phase it ended in, as scr_drill_phase_find says; -1: another */
+    int last_id;  /* and its dataset */
+    int lines;
+    int restart; /* dataset the program read at its start, 0: none */
+    int fetched; /* 1: that one came from the prefix directory */
+    int rebuilt; /* 1: parts of it were rebuilt */
 };
 
 struct drill_run {
-    int status;         /* of mpirun: exit status, or 128 + signal */
-    double seconds;     /* from start to end */
-    double struck_at;   /* seconds after the start; < 0: not struck */
-    int struck_dataset; /* dataset of the phase it was struck in */
-    int killed;         /* processes killed */
-    char *pids;         /* "4 (pid 4711), 5 (pid 4712)": killed ranks, malloc'd */
+    int status;          /* of mpirun: exit status, or 128 + signal */
+    double seconds;      /* from start to end */
+    double entered_at;   /* seconds after the start, strike's phase; < 0: not yet */
+    double struck_at;    /* < 0: not struck */
+    double restarted_at; /* < 0: no checkpoint was read */
+    int struck_dataset;  /* dataset of the phase that was waited for */
+    char *pids;          /* "4 (pid 4711), 5 (pid 4712)": killed ranks, malloc'd */
     char
         *complaint; /* first line "SCR: error: …" of its output, malloc'd; NULL: none */
     struct drill_phases phases;
@@ -69,9 +87,13 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d,
                   const struct drill_leg *leg, struct drill_run *run,
                   struct scr_err *err);
 void scr_drill_run_fini(struct drill_run *run);
+/* 1: the caller of the command wants it to end; cmd_drill.c blocks these signals. */
+int scr_drill_interrupted(void);
 
 /* Text of a phase file -> what it says. Lines it does not know are skipped. */
 void scr_drill_phases(const char *text, struct drill_phases *out);
+/* The line of that number, from 0 on, as a moment; 0: it is no phase. */
+int scr_drill_phase_line(const char *text, int line, struct drill_moment *out);
 /* Dataset of the entry-th line of phase; -1 while there is none. */
 int scr_drill_phase_entry(const char *text, const char *phase, int entry);
 

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "red/geom.h"
 
 enum {
     OPT_SCHEME,
@@ -20,6 +21,8 @@ enum {
     OPT_KILL,
     OPT_DURING,
     OPT_AT,
+    OPT_ROUNDS,
+    OPT_SEED,
     OPT_RESULT,
     OPT_TIMEOUT,
     OPT_MPIRUN,
@@ -37,6 +40,9 @@ const struct scr_opt scr_drill_opts[] = {
     [OPT_DURING] = { "during", 'd', "PHASE",
                      "compute (default), checkpoint, encode, flush or rebuild" },
     [OPT_AT] = { "at", 0, "N", "lose it in the N-th such phase (3; rebuild: 1)" },
+    [OPT_ROUNDS] = { "rounds", 0, "N",
+                     "N losses of random nodes at random moments, one verdict" },
+    [OPT_SEED] = { "seed", 0, "N", "what is drawn in the first of them (random)" },
     [OPT_RESULT] = { "result", 'r', "FILE",
                      "what PROGRAM writes in its directory (field.bin)" },
     [OPT_TIMEOUT] = { "timeout", 't', "SECONDS", "longest time of one run (600)" },
@@ -51,10 +57,6 @@ const struct scr_opt scr_drill_opts[] = {
     { 0 }
 };
 
-static const char *const phases[] = { "compute", "checkpoint", "encode", "flush",
-                                      "rebuild" };
-enum { NPHASES = sizeof phases / sizeof phases[0] };
-
 /* The solver that runs when no program is given: about two seconds, seven checkpoints.
  */
 static const char *const solver_args[] = { "--steps",  "160",       "--size",     "128",
@@ -62,14 +64,6 @@ static const char *const solver_args[] = { "--steps",  "160",       "--size",   
                                            "--output", "field.bin", NULL };
 
 /* --- the plan --- */
-
-static int find_phase(const char *name)
-{
-    for (int i = 0; i < NPHASES; i++)
-        if (strcmp(name, phases[i]) == 0)
-            return 1;
-    return 0;
-}
 
 static const char *option(const struct scr_args *a, int row, const char *otherwise)
 {
@@ -98,6 +92,47 @@ static int read_numbers(struct scr_tool *t, const struct scr_args *a,
     return SCR_OK;
 }
 
+/* The scheme survives as many losses as parameters of the user say. */
+static int read_sets(struct scr_tool *t, struct drill_plan *p, struct scr_err *err)
+{
+    struct scr_params prm;
+    enum scr_scheme scheme = p->d.scheme;
+    TRY(scr_tool_cfg(t, NULL, err));
+    TRY(scr_cfg_params(t->cfg, &prm, err));
+    p->d.set_size = prm.set_size;
+    p->d.set_failures = prm.set_failures;
+    if (scheme == SCR_SCHEME_PARTNER && !scr_cfg_is_set(t->cfg, "SCR_SET_FAILURES"))
+        p->d.set_failures = 1;
+    p->survives = scheme == SCR_SCHEME_XOR ? 1 : p->d.set_failures;
+    scr_geom_weaken(&scheme, &p->survives,
+                    p->nodes < prm.set_size ? p->nodes : prm.set_size);
+    if (scheme == SCR_SCHEME_SINGLE)
+        p->survives = 0;
+    return SCR_OK;
+}
+
+static int read_rounds(struct scr_tool *t, const struct scr_args *a,
+                       struct drill_plan *p, struct scr_err *err)
+{
+    static const int drawn[] = { OPT_KILL, OPT_DURING, OPT_AT };
+    int64_t rounds = 0, seed = (int64_t)(scr_now_usec() % 1000000);
+    TRY(scr_tool_int(t, a, OPT_ROUNDS, SCR_BETWEEN(1, 100000), &rounds, err));
+    TRY(scr_tool_int(t, a, OPT_SEED, SCR_BETWEEN(0, INT32_MAX), &seed, err));
+    if (rounds == 0)
+        return a->opt[OPT_SEED] ? scr_tool_usage(t, err, "--seed: only with --rounds")
+                                : SCR_OK;
+    for (size_t i = 0; i < sizeof drawn / sizeof drawn[0]; i++)
+        if (a->opt[drawn[i]])
+            return scr_tool_usage(t, err,
+                                  "--%s: not with --rounds, which draws nodes and "
+                                  "moments",
+                                  scr_drill_opts[drawn[i]].name);
+    p->rounds = (int)rounds;
+    p->seed = (uint32_t)seed;
+    p->d.flush = 2; /* some of the newest checkpoints are in cache only */
+    return read_sets(t, p, err);
+}
+
 static int read_options(struct scr_tool *t, const struct scr_args *a,
                         struct drill_plan *p, struct scr_err *err)
 {
@@ -112,7 +147,7 @@ static int read_options(struct scr_tool *t, const struct scr_args *a,
     if (!scr_scheme_parse(scheme, &p->d.scheme))
         return scr_tool_usage(
             t, err, "--scheme %s: expected SINGLE, PARTNER, XOR or RS", scheme);
-    if (!find_phase(p->during))
+    if (scr_drill_phase_find(p->during) < 0 || strcmp(p->during, "fetch") == 0)
         return scr_tool_usage(
             t, err,
             "--during %s: expected compute, checkpoint, encode, flush "
@@ -128,23 +163,16 @@ static int read_options(struct scr_tool *t, const struct scr_args *a,
     /* Where a node's loss cannot be made good from cache, the prefix directory must do.
      */
     p->d.flush = p->d.scheme == SCR_SCHEME_SINGLE || strcmp(p->during, "flush") == 0;
-    return read_numbers(t, a, p, err);
+    TRY(read_numbers(t, a, p, err));
+    return read_rounds(t, a, p, err);
 }
 
 static int name_nodes(struct scr_tool *t, const struct scr_args *a,
                       struct drill_plan *p, struct scr_err *err)
 {
-    p->names.name = scr_calloc((size_t)p->nodes, sizeof *p->names.name);
-    int bad = p->names.name == NULL;
-    for (int i = 0; i < p->nodes && !bad; i++) {
-        bad = (p->names.name[i] = scr_asprintf("n%d", i + 1)) == NULL;
-        p->names.n += !bad;
-    }
-    for (int i = 0; i < DRILL_MAX_STRIKES && !bad; i++)
-        bad = (p->spare[i] = scr_asprintf("n%d", p->nodes + 1 + i)) == NULL;
-    if (!bad)
-        p->kill = scr_strdup(option(a, OPT_KILL, p->names.name[p->nodes > 1]));
-    if (bad || p->kill == NULL)
+    TRY(scr_drill_plan_reset(p, err));
+    p->kill = scr_strdup(option(a, OPT_KILL, p->names.name[p->nodes > 1]));
+    if (p->kill == NULL)
         return scr_no_memory(err);
     if (!scr_hostlist_contains(&p->names, p->kill))
         return scr_tool_usage(t, err, "--kill %s: the nodes are n1 to n%d", p->kill,
@@ -154,13 +182,16 @@ static int name_nodes(struct scr_tool *t, const struct scr_args *a,
 
 /* A loss during the rebuild needs a loss before: then the node that is being rebuilt is
  * lost. */
-static void plan_strikes(struct drill_plan *p)
+static int plan_strikes(struct drill_plan *p, struct scr_err *err)
 {
     int again = strcmp(p->during, "rebuild") == 0;
-    p->strike[0] = (struct drill_strike){ p->kill, again ? "compute" : p->during,
-                                          again ? 3 : p->entry };
-    p->strike[1] = (struct drill_strike){ p->spare[0], "rebuild", p->entry };
+    p->strike[0].at =
+        (struct drill_moment){ again ? "compute" : p->during, again ? 3 : p->entry };
+    p->strike[1].at = (struct drill_moment){ "rebuild", p->entry };
+    for (int i = 0; i < DRILL_MAX_STRIKES; i++)
+        p->strike[i].wait = p->strike[i].at;
     p->nstrikes = again ? 2 : 1;
+    return scr_hostlist_add(&p->strike[0].nodes, p->kill, err);
 }
 
 /* The solver is next to the program in a build directory, or where it was installed.
@@ -310,21 +341,37 @@ int scr_drill_plan(struct scr_tool *t, const struct scr_args *a, struct drill_pl
     TRY(read_options(t, a, p, err));
     TRY(name_nodes(t, a, p, err));
     TRY(choose_program(t, a, p, err));
-    plan_strikes(p);
+    return plan_strikes(p, err);
+}
+
+int scr_drill_plan_reset(struct drill_plan *p, struct scr_err *err)
+{
+    char name[32];
+    for (int i = 0; i < DRILL_MAX_STRIKES; i++) {
+        scr_hostlist_free(&p->strike[i].nodes);
+        p->strike[i] = (struct drill_strike){ .delay = 0 };
+    }
+    p->nstrikes = 0;
+    scr_hostlist_free(&p->names);
+    for (p->spare = 1; p->spare <= p->nodes; p->spare++) {
+        snprintf(name, sizeof name, "n%d", p->spare);
+        TRY(scr_hostlist_add(&p->names, name, err));
+    }
     return SCR_OK;
 }
 
 int scr_drill_plan_replace(struct drill_plan *p, int i, struct scr_err *err)
 {
     for (size_t k = 0; k < p->names.n; k++) {
-        if (strcmp(p->names.name[k], p->strike[i].node) != 0)
+        if (!scr_hostlist_contains(&p->strike[i].nodes, p->names.name[k]))
             continue;
-        char *name = scr_strdup(p->spare[i]);
+        char *name = scr_asprintf("n%d", p->spare++);
         if (name == NULL)
             return scr_no_memory(err);
         free(p->names.name[k]);
         p->names.name[k] = name;
-        break;
+        if (i + 1 < p->nstrikes)
+            TRY(scr_hostlist_add(&p->strike[i + 1].nodes, name, err));
     }
     return SCR_OK;
 }
@@ -333,7 +380,7 @@ void scr_drill_plan_fini(struct drill_plan *p)
 {
     scr_hostlist_free(&p->names);
     for (int i = 0; i < DRILL_MAX_STRIKES; i++)
-        free(p->spare[i]);
+        scr_hostlist_free(&p->strike[i].nodes);
     free(p->kill);
     free(p->program);
     free(p->path);

@@ -20,6 +20,9 @@ extern const struct scr_opt scr_drill_opts[];
 struct drill_plan {
     struct drill d;
     int nodes, entry, keep, json;
+    int rounds;         /* 0: one loss, as the options say */
+    uint32_t seed;      /* of the first round; the next ones have the next numbers */
+    int survives;       /* lost nodes that the scheme makes good, wherever they are */
     const char *during; /* phase of the loss the user asked for */
     const char *result; /* relative to the directory of a run */
     const char *dir;    /* --dir or NULL */
@@ -27,12 +30,12 @@ struct drill_plan {
     char *kill;         /* node of that loss; malloc'd, like all that follows */
     struct drill_strike strike[DRILL_MAX_STRIKES];
     int nstrikes;
-    struct scr_hostlist names; /* of the nodes in use, in the order of their ranks */
-    char *spare[DRILL_MAX_STRIKES]; /* takes the place of strike[i].node */
-    char *path;                     /* of the program */
-    const char **program;           /* with its arguments */
-    char *work, *storage;           /* directories, as in d */
-    int work_made, storage_made;    /* ours to remove */
+    struct scr_hostlist names;   /* of the nodes in use, in the order of their ranks */
+    int spare;                   /* number of the next spare */
+    char *path;                  /* of the program */
+    const char **program;        /* with its arguments */
+    char *work, *storage;        /* directories, as in d */
+    int work_made, storage_made; /* ours to remove */
 };
 
 int scr_drill_plan(struct scr_tool *t, const struct scr_args *a, struct drill_plan *p,
@@ -46,8 +49,10 @@ int scr_drill_plan_clear_storage(struct scr_tool *t, const struct drill_plan *p,
 int scr_drill_plan_remove_dirs(struct scr_tool *t, const struct drill_plan *p,
                                struct scr_err *err);
 
-/* The spare takes the place of the node lost in strike i, so that the other ranks stay
- * where they are. */
+/* All nodes are n1 to nN again, and no strike is planned. */
+int scr_drill_plan_reset(struct drill_plan *p, struct scr_err *err);
+/* Spares take the places of the nodes lost in strike i, so that the other ranks stay
+ * where they are. If there is a next strike, it is these that it hits. */
 int scr_drill_plan_replace(struct drill_plan *p, int i, struct scr_err *err);
 
 #endif

@@ -66,6 +66,11 @@ static void env_add_scr(struct scr_strv *e, const struct drill *d, const char *p
     scr_strv_add(e, "SCR_GROUP=NODE");
     scr_strv_printf(e, "SCR_COPY_TYPE=%s", scr_scheme_name(d->scheme));
     scr_strv_printf(e, "SCR_FLUSH=%d", d->flush);
+    if (d->set_size > 0) {
+        scr_strv_add(e, "SCR_FLUSH_ASYNC=0"); /* phases say what was flushed */
+        scr_strv_printf(e, "SCR_SET_SIZE=%d", d->set_size);
+        scr_strv_printf(e, "SCR_SET_FAILURES=%d", d->set_failures);
+    }
     scr_strv_printf(e, "SCR_PHASE_FILE=%s/phases.%s", d->work, name);
     scr_strv_add(e, "SCR_PHASE_DELAY=0");
 }
@@ -138,13 +143,12 @@ static int read_pid(const struct scr_sys *sys, const char *dir, const char *name
     return p > 1 && r >= 0;
 }
 
-/* SIGKILL to the node's processes; says which in run. */
+/* SIGKILL to the node's processes; adds them to who. */
 static int kill_node(const struct scr_sys *sys, const struct drill *d,
-                     const char *jobid, const char *node, struct drill_run *run,
+                     const char *jobid, const char *node, struct scr_str *who,
                      struct scr_err *err)
 {
     struct node_files f;
-    struct scr_str who = SCR_STR_INIT;
     int rc = node_files_list(sys, d, jobid, node, &f, err);
     for (size_t i = 0; rc == SCR_OK && i < f.n; i++) {
         pid_t pid;
@@ -152,12 +156,11 @@ static int kill_node(const struct scr_sys *sys, const struct drill *d,
         if (strncmp(f.names[i], "pid.", 4) != 0 ||
             !read_pid(sys, f.dir, f.names[i], &pid, &rank) || kill(pid, SIGKILL) != 0)
             continue;
-        scr_str_printf(&who, "%s%d (pid %d)", who.len ? ", " : "", rank, (int)pid);
-        run->killed++;
+        scr_str_printf(who, "%s%d (pid %d)", who->len ? ", " : "", rank, (int)pid);
     }
     node_files_free(&f);
-    run->pids = scr_str_take(&who);
-    if (rc == SCR_OK && run->killed == 0)
+    /* The launcher may have killed those of the other nodes by now. */
+    if (rc == SCR_OK && who->len == 0)
         rc = scr_fail(err, SCR_E_NOENT, 0,
                       "no process of node %s found: does the program call SCR_Init?",
                       node);
@@ -183,14 +186,15 @@ static int forget_pids(const struct scr_sys *sys, const struct drill *d,
                                              : scr_fail(err, rc, 0, "%s", why.text);
 }
 
-/* Removes the data lost with a node: its directories under both bases. */
+/* Removes the data lost with nodes: their directories under both bases. */
 static int remove_storage(const struct scr_sys *sys, const struct drill *d,
-                          const char *node, struct scr_err *err)
+                          const struct scr_hostlist *nodes, struct scr_err *err)
 {
     static const char *const bases[] = { "cache", "cntl" };
     int rc = SCR_OK;
-    for (size_t i = 0; i < 2 && rc == SCR_OK; i++) {
-        char *dir = scr_asprintf("%s/%s/vnode.%s", d->storage, bases[i], node);
+    for (size_t i = 0; i < 2 * nodes->n && rc == SCR_OK; i++) {
+        char *dir = scr_asprintf("%s/%s/vnode.%s", d->storage, bases[i % 2],
+                                 nodes->name[i / 2]);
         rc = dir ? scr_dir_remove(sys, dir, err) : scr_no_memory(err);
         free(dir);
     }
@@ -212,7 +216,7 @@ struct watch {
 static int hold_for(const struct watch *w, const struct drill_strike *strike,
                     struct scr_err *err)
 {
-    char *line = scr_asprintf("%s %d\n", strike->phase, strike->entry);
+    char *line = scr_asprintf("%s %d\n", strike->wait.phase, strike->wait.entry);
     int rc = line ? scr_file_replace(w->sys, w->hold, line, strlen(line),
                                      (struct scr_replace){ 0600, SCR_VOLATILE }, err)
                   : scr_no_memory(err);
@@ -230,28 +234,43 @@ static char *phase_text(const struct watch *w)
     return text;
 }
 
-static int strike_is_due(const struct watch *w, const struct drill_strike *strike,
-                         struct drill_run *run)
+/* Notes what the run has come to. */
+static void look(const struct watch *w, const struct drill_strike *strike,
+                 struct drill_run *run)
 {
-    if (strike == NULL || run->struck_at >= 0)
-        return 0;
     char *text = phase_text(w);
-    run->struck_dataset =
-        text ? scr_drill_phase_entry(text, strike->phase, strike->entry) : -1;
+    double now = scr_now_mono() - w->start;
+    if (text != NULL && run->restarted_at < 0 &&
+        scr_drill_phase_entry(text, "restart", 1) >= 0)
+        run->restarted_at = now;
+    if (text != NULL && strike != NULL && run->entered_at < 0) {
+        run->struck_dataset =
+            scr_drill_phase_entry(text, strike->at.phase, strike->at.entry);
+        run->entered_at = run->struck_dataset >= 0 ? now : -1;
+    }
     free(text);
-    return run->struck_dataset >= 0;
+}
+
+static int strike_is_due(const struct watch *w, const struct drill_strike *strike,
+                         const struct drill_run *run)
+{
+    return strike != NULL && run->struck_at < 0 && run->entered_at >= 0 &&
+           scr_now_mono() - w->start >= run->entered_at + strike->delay;
 }
 
 static int do_strike(const struct watch *w, const struct drill_strike *strike,
                      struct drill_run *run, struct scr_err *err)
 {
+    struct scr_str who = SCR_STR_INIT;
     run->struck_at = scr_now_mono() - w->start;
-    /* The others stay where they are until the last process of the node is dead. */
+    /* Without a delay the others stay where they are until all of these are dead. */
     int rc;
-    TRY_OUT(kill_node(w->sys, w->d, w->jobid, strike->node, run, err));
+    for (size_t i = 0; i < strike->nodes.n; i++)
+        TRY_OUT(kill_node(w->sys, w->d, w->jobid, strike->nodes.name[i], &who, err));
     /* Processes still dying may get in the way; watch_run removes what stays. */
-    (void)remove_storage(w->sys, w->d, strike->node, NULL);
+    (void)remove_storage(w->sys, w->d, &strike->nodes, NULL);
 out:
+    run->pids = scr_str_take(&who);
     (void)scr_file_remove(w->sys, w->hold, NULL);
     return rc;
 }
@@ -264,16 +283,15 @@ static void end_run(const struct watch *w)
     if (scr_proc_wait(w->pid, graceful_s, &status, NULL) == SCR_OK)
         return;
     for (size_t i = 0; i < w->nodes->n; i++) {
-        struct drill_run left = { 0 };
+        struct scr_str left = SCR_STR_INIT;
         kill_node(w->sys, w->d, w->jobid, w->nodes->name[i], &left, NULL);
-        free(left.pids);
+        scr_str_free(&left);
     }
     kill(-w->pid, SIGKILL);
     scr_proc_wait(w->pid, graceful_s, &status, NULL);
 }
 
-/* The caller of the command wants it to end: cmd_drill.c blocks these signals. */
-static int interrupted(void)
+int scr_drill_interrupted(void)
 {
     sigset_t pending;
     return sigpending(&pending) == 0 &&
@@ -283,7 +301,7 @@ static int interrupted(void)
 
 static int check_end(const struct watch *w, struct scr_err *err)
 {
-    if (interrupted())
+    if (scr_drill_interrupted())
         return scr_fail(err, SCR_E_FAILURE, 0, "interrupted");
     if (scr_now_mono() - w->start > w->d->timeout)
         return scr_fail(err, SCR_E_LOCKED, 0, "still running after %.0f s: killed",
@@ -296,6 +314,7 @@ static int watch_run(const struct watch *w, const struct drill_strike *strike,
 {
     int rc;
     while ((rc = scr_proc_wait(w->pid, poll_s, &run->status, NULL)) == SCR_E_LOCKED) {
+        look(w, strike, run);
         rc = strike_is_due(w, strike, run) ? do_strike(w, strike, run, err) : SCR_OK;
         if (rc != SCR_OK || (rc = check_end(w, err)) != SCR_OK) {
             end_run(w);
@@ -305,7 +324,7 @@ static int watch_run(const struct watch *w, const struct drill_strike *strike,
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "wait for process %d", (int)w->pid);
     /* A process can have written its directories between the strike and its death. */
-    return run->struck_at >= 0 ? remove_storage(w->sys, w->d, strike->node, err)
+    return run->struck_at >= 0 ? remove_storage(w->sys, w->d, &strike->nodes, err)
                                : SCR_OK;
 }
 
@@ -360,7 +379,9 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d,
     char *log = scr_asprintf("%s/log.%s", d->work, name);
     char *text = NULL;
     int rc = SCR_E_NOMEM;
-    *run = (struct drill_run){ .struck_at = -1, .struck_dataset = -1 };
+    *run = (struct drill_run){
+        .entered_at = -1, .struck_at = -1, .restarted_at = -1, .struck_dataset = -1
+    };
     w.phase_file = scr_asprintf("%s/phases.%s", d->work, name);
     w.hold = scr_asprintf("%s/phases.%s.hold", d->work, name);
     if (prefix) {
@@ -383,6 +404,7 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d,
     if ((rc = start_run(d, prefix, log, &env, &w.pid, err)) != SCR_OK)
         goto out;
     rc = watch_run(&w, leg->strike, run, err);
+    look(&w, NULL, run);
     run->seconds = scr_now_mono() - w.start;
     run->complaint = first_complaint(t->env.sys, log);
     if ((text = phase_text(&w)) != NULL)
