@@ -348,8 +348,8 @@ static int leave_disabled(const struct scr_err *err)
     return SCR_SUCCESS;
 }
 
-/* The wrapper asks all ranks of a communicator: SCR_Init finds out whether it is there
- * on all. */
+/* The wrapper asks all ranks of a communicator: SCR_Init finds out whether all ranks
+ * have it. */
 #pragma weak scr_open_is_wrapped
 static int sees_opens(void)
 {

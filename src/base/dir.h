@@ -43,8 +43,9 @@ int scr_dir_list(const struct scr_sys *sys, const char *path, char ***names, siz
                  struct scr_err *err);
 void scr_names_free(char **names, size_t n);
 
-/* What is below a directory: bytes of files, and the latest time of modification of
- * the directory and all in it but files "*.lock", which those who only look change. */
+/* The sum of all below a directory: bytes of files, and the latest time of modification
+ * of the directory and all in it but files "*.lock", which those who only look change.
+ */
 struct scr_dir_sum {
     uint64_t bytes;
     time_t newest;

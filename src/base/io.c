@@ -20,8 +20,8 @@ static size_t slice(size_t n)
 }
 
 /* Lustre refuses to read and write where another node has a lock, if O_NONBLOCK is set.
- * What is no regular file keeps it, so that no process waits for the other end of a
- * FIFO. */
+ * Files of other kinds keep it, so that no process waits for the other end of a FIFO.
+ */
 static int let_wait(const struct scr_sys *sys, const char *path, int flags, int fd,
                     struct scr_err *err)
 {

@@ -6,9 +6,9 @@
 #include "store/prefix.h"
 
 /* Dataset id has become complete by a flush: copies of its files that wait to be put in
- * place (ops/stage.h) would stay for good, and its redundancy files, of which a lost
- * node's are missing, would count as damaged. Nothing is done where no such copies are,
- * or where a scavenge is at work. Errors are logged: what stays does no harm. */
+ * place (ops/stage.h) would stay for good, and its redundancy files would count as
+ * damaged, as those of the lost node are missing. Nothing is done where no such copies
+ * are, or where a scavenge is at work. Errors are logged: remains do no harm. */
 void scr_scavenged_remove(const struct scr_env *env, const struct scr_prefix *p,
                           int id);
 
