@@ -193,6 +193,16 @@ static int list_bases(const struct clean *c, struct scr_strv *bases,
     return bases->bad ? scr_no_memory(err) : SCR_OK;
 }
 
+static void tell_sum(const struct clean *c)
+{
+    char size[32];
+    if (c->told == 0 && c->kept == 0)
+        scr_tool_print(c->t, "nothing to remove\n");
+    else if (c->removed > 1 && c->bytes > 0)
+        scr_tool_print(c->t, "%s in all\n",
+                       scr_format_size(c->bytes, size, sizeof size));
+}
+
 /* Directories of another user are cleaned as that user, which gives no access to those
  * of a third. */
 static int clean_here(struct clean *c, struct scr_err *err)
@@ -209,12 +219,7 @@ static int clean_here(struct clean *c, struct scr_err *err)
     TRY_OUT(scr_leftovers_list(&at, &list, &n, err));
     for (size_t i = 0; i < n; i++)
         TRY_OUT(clean_if_meant(c, &list[i], err));
-    char size[32];
-    if (c->told == 0 && c->kept == 0)
-        scr_tool_print(c->t, "nothing to remove\n");
-    else if (c->removed > 1 && c->bytes > 0)
-        scr_tool_print(c->t, "%s in all\n",
-                       scr_format_size(c->bytes, size, sizeof size));
+    tell_sum(c);
     rc = c->kept > 0 ? SCR_TOOL_NO : SCR_OK;
 out:
     scr_leftovers_free(&c->t->env, list, n);

@@ -167,6 +167,16 @@ static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
 
 /* --- copying --- */
 
+static void add_up(struct copy *c, const struct scr_gathered *got)
+{
+    c->total.ranks += got->ranks;
+    c->total.files += got->files;
+    c->total.bytes += got->bytes;
+    c->total.whole += got->whole;
+    c->total.bad += got->bad;
+    c->total.partners += got->partners;
+}
+
 static int copy_wanted(struct copy *c, const scr_filemap *map, struct scr_err *err)
 {
     struct scr_gathered got;
@@ -175,12 +185,7 @@ static int copy_wanted(struct copy *c, const scr_filemap *map, struct scr_err *e
     scr_progress_start(&c->progress, c->t->log.out, scr_gather_size(&c->g, map));
     int rc = scr_gather_node(&c->g, map, &got, err);
     scr_progress_hide(&c->progress);
-    c->total.ranks += got.ranks;
-    c->total.files += got.files;
-    c->total.bytes += got.bytes;
-    c->total.whole += got.whole;
-    c->total.bad += got.bad;
-    c->total.partners += got.partners;
+    add_up(c, &got);
     c->nodes += rc == SCR_OK;
     return rc;
 }
@@ -195,6 +200,16 @@ static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
     int rc = only ? copy_wanted(c, only, err) : scr_no_memory(err);
     scr_filemap_delete(only);
     return rc;
+}
+
+/* So that what is copied does not leave for other runs (invariant C15). Without it the
+ * copy continues: files that are gone are missing, and reported. */
+static void hold_node(struct copy *c, const char *dir, struct scr_lock *lock)
+{
+    char *path = scr_path_join(dir, SCR_CNTL_COPY_LOCK);
+    if (path != NULL)
+        (void)scr_lock_share(c->t->env.sys, path, LEAVING_MS, lock, NULL);
+    free(path);
 }
 
 static int copy_cntl(struct copy *c, const char *dir, struct scr_err *err)
@@ -222,12 +237,7 @@ static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
         scr_tool_print(c->t, "%s\n", SCR_COPY_IN_USE);
     if (rc != SCR_OK)
         return rc;
-    /* So that what is copied does not leave for other runs (invariant C15). Without it
-     * the copy continues: files that are gone are missing, and reported. */
-    char *path = scr_path_join(dir, SCR_CNTL_COPY_LOCK);
-    if (path != NULL)
-        (void)scr_lock_share(c->t->env.sys, path, LEAVING_MS, &lock, NULL);
-    free(path);
+    hold_node(c, dir, &lock);
     rc = copy_cntl(c, dir, err);
     scr_lock_release(c->t->env.sys, &lock);
     return rc;

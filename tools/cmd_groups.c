@@ -52,6 +52,14 @@ static int read_text(struct scr_tool *t, const char *file, char **text,
     return SCR_OK;
 }
 
+static int check_group(struct scr_tool *t, const char *group, struct scr_err *err)
+{
+    if (group[0] == '\0' || group[strspn(group, plain)] != '\0' || strchr(group, ':'))
+        return scr_tool_usage(t, err, "option --group: \"%s\" is no name of a group",
+                              group);
+    return SCR_OK;
+}
+
 /* The nodes are those that SCR will read in the line. */
 static int print_leaf(struct scr_tool *t, const char *group,
                       const struct scr_rm_leaf *leaf, size_t *nodes,
@@ -77,6 +85,16 @@ static int print_leaf(struct scr_tool *t, const char *group,
     return rc;
 }
 
+static int print_leaves(struct scr_tool *t, const char *group,
+                        const struct scr_table *leaves, struct scr_err *err)
+{
+    size_t nodes = 0;
+    for (SCR_EACH(const struct scr_rm_leaf, leaf, leaves))
+        TRY(print_leaf(t, group, leaf, &nodes, err));
+    scr_tool_print(t, "# %zu nodes in %zu groups\n", nodes, leaves->n);
+    return SCR_OK;
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     static const int sources[] = { OPT_SLURM, OPT_FILE, -1 };
@@ -86,9 +104,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     char *text = NULL;
     int rc;
     TRY(scr_tool_exclusive(t, a, err, sources));
-    if (group[0] == '\0' || group[strspn(group, plain)] != '\0' || strchr(group, ':'))
-        return scr_tool_usage(t, err, "option --group: \"%s\" is no name of a group",
-                              group);
+    TRY(check_group(t, group, err));
     if (file == NULL && a->opt[OPT_SLURM] == NULL)
         return scr_tool_usage(t, err, "from where? Give --slurm or --file FILE");
     TRY_OUT(read_text(t, file, &text, err));
@@ -96,10 +112,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     if (leaves.n == 0)
         TRY_OUT(scr_fail(err, SCR_E_CONFIG, 0, "%s: no switch with nodes",
                          file ? file : "scontrol show topology"));
-    size_t nodes = 0;
-    for (SCR_EACH(const struct scr_rm_leaf, leaf, &leaves))
-        TRY_OUT(print_leaf(t, group, leaf, &nodes, err));
-    scr_tool_print(t, "# %zu nodes in %zu groups\n", nodes, leaves.n);
+    TRY_OUT(print_leaves(t, group, &leaves, err));
 out:
     scr_table_fini(&leaves);
     free(text);

@@ -18,15 +18,22 @@ static json_t *found_json(const struct scr_candidate *c)
                      c->in_cache ? "cache" : "prefix");
 }
 
+static int tell(struct scr_tool *t, const struct scr_args *a,
+                const struct scr_candidate *c, struct scr_err *err)
+{
+    if (a->opt[SCR_CAND_JSON] != NULL)
+        return scr_tool_json(t, found_json(c), err);
+    if (c != NULL)
+        scr_tool_print_line(t, "%s", c->name ? c->name : "");
+    return SCR_OK;
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct scr_judgement j;
     int rc;
     TRY_OUT(scr_candidates(t, a, &j, err));
-    if (a->opt[SCR_CAND_JSON] != NULL)
-        TRY_OUT(scr_tool_json(t, found_json(j.taken), err));
-    else if (j.taken != NULL)
-        scr_tool_print_line(t, "%s", j.taken->name ? j.taken->name : "");
+    TRY_OUT(tell(t, a, j.taken, err));
     if (j.taken == NULL)
         TRY_OUT(SCR_TOOL_NO);
 out:

@@ -45,6 +45,15 @@ static const int actions[] = { OPT_COUNT,    OPT_NTH,    OPT_MINUS, OPT_INTERSEC
 
 /* --- input --- */
 
+static int read_operands(struct scr_tool *t, const struct scr_args *a,
+                         struct scr_hostlist *out, struct scr_err *err)
+{
+    const char *first = a->opt[OPT_HOSTS];
+    if (a->noperands == 0 && first == NULL)
+        return scr_tool_usage(t, err, "which hosts?");
+    return scr_tool_host_operands(a, first, out, err);
+}
+
 typedef int (*combine)(const struct scr_hostlist *, const struct scr_hostlist *,
                        struct scr_hostlist *, struct scr_err *);
 
@@ -83,12 +92,8 @@ static int read_hosts(struct scr_tool *t, const struct scr_args *a,
                       struct scr_hostlist *out, struct scr_err *err)
 {
     int is_minus = a->opt[OPT_MINUS] != NULL;
-    if (!is_minus && a->opt[OPT_INTERSECTION] == NULL) {
-        const char *first = a->opt[OPT_HOSTS];
-        if (a->noperands == 0 && first == NULL)
-            return scr_tool_usage(t, err, "which hosts?");
-        return scr_tool_host_operands(a, first, out, err);
-    }
+    if (!is_minus && a->opt[OPT_INTERSECTION] == NULL)
+        return read_operands(t, a, out, err);
     return is_minus ? read_pair(t, a, a->opt[OPT_MINUS], scr_hostlist_minus, out, err)
                     : read_pair(t, a, a->opt[OPT_INTERSECTION], scr_hostlist_intersect,
                                 out, err);
@@ -157,16 +162,23 @@ static int print_hosts(struct scr_tool *t, const struct scr_args *a,
     return SCR_OK;
 }
 
+static int keep_first(struct scr_tool *t, const struct scr_args *a,
+                      struct scr_hostlist *l, struct scr_err *err)
+{
+    int64_t most = INT32_MAX;
+    int rc = scr_tool_int(t, a, OPT_SIZE, SCR_AT_LEAST(0), &most, err);
+    while (rc == SCR_OK && l->n > (size_t)most)
+        free(l->name[--l->n]);
+    return rc;
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct scr_hostlist l = SCR_HOSTLIST_INIT;
     int rc;
     TRY_OUT(scr_tool_exclusive(t, a, err, actions));
     TRY_OUT(read_hosts(t, a, &l, err));
-    int64_t most = INT32_MAX;
-    TRY_OUT(scr_tool_int(t, a, OPT_SIZE, SCR_AT_LEAST(0), &most, err));
-    while (l.n > (size_t)most)
-        free(l.name[--l.n]);
+    TRY_OUT(keep_first(t, a, &l, err));
     TRY_OUT(print_hosts(t, a, &l, err));
 out:
     scr_hostlist_free(&l);

@@ -357,6 +357,16 @@ static int set_current(struct scr_tool *t, const char *name, struct scr_err *err
     return scr_prefix_index_update(&t->env, &t->prefix, edit_current, &e, err);
 }
 
+static int find_name(struct scr_tool *t, const char *name, int *id, struct scr_err *err)
+{
+    const struct edit e = { t, name };
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
+    *id = scr_index_find(&index, name);
+    scr_index_fini(&index);
+    return rc == SCR_OK && *id < 0 ? no_such_name(&e, err) : rc;
+}
+
 /* All datasets of a name, newest first. */
 static int list_named(struct scr_tool *t, const char *text, int **ids, size_t *n,
                       struct scr_err *err)
@@ -399,12 +409,7 @@ static int drop(struct scr_tool *t, const char *name, struct scr_err *err)
 static int drop_after(struct scr_tool *t, const char *name, struct scr_err *err)
 {
     int id = 0;
-    const struct edit e = { t, name };
-    struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
-    id = scr_index_find(&index, name);
-    scr_index_fini(&index);
-    TRY(rc == SCR_OK && id < 0 ? no_such_name(&e, err) : rc);
+    TRY(find_name(t, name, &id, err));
     TRY(scr_deletion_stop_after(&t->env, &t->prefix, id, err));
     return scr_prefix_index_update(&t->env, &t->prefix, scr_edit_drop_after, &id, err);
 }
@@ -619,6 +624,16 @@ static int may_delete(struct scr_tool *t, int id, struct scr_err *err)
                     asked ? "; to delete it all the same, give --force" : "");
 }
 
+static void tell_deleted(struct scr_tool *t, int id, const struct scr_deleted *got)
+{
+    scr_tool_print(t, "dataset %d: %llu file%s deleted", id,
+                   (unsigned long long)got->files, got->files == 1 ? "" : "s");
+    if (got->spared > 0)
+        scr_tool_print(t, ", %llu left to other datasets",
+                       (unsigned long long)got->spared);
+    scr_tool_print(t, "\n");
+}
+
 /* A mistake in a configuration file keeps no dataset from being deleted. */
 static void record_deleted(struct scr_tool *t, int id)
 {
@@ -639,12 +654,7 @@ static int delete_one(struct scr_tool *t, int id, struct scr_err *err)
 {
     struct scr_deleted got;
     TRY(scr_delete_dataset(&t->env, &t->prefix, id, &got, err));
-    scr_tool_print(t, "dataset %d: %llu file%s deleted", id,
-                   (unsigned long long)got.files, got.files == 1 ? "" : "s");
-    if (got.spared > 0)
-        scr_tool_print(t, ", %llu left to other datasets",
-                       (unsigned long long)got.spared);
-    scr_tool_print(t, "\n");
+    tell_deleted(t, id, &got);
     record_deleted(t, id);
     return SCR_OK;
 }

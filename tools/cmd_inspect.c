@@ -15,6 +15,28 @@ static const struct scr_opt opts[] = {
     [OPT_N] = { 0 },
 };
 
+/* It asks the caches that this process can reach, where that of SCR 3.x runs something
+ * on each node. */
+static int take_options(struct scr_tool *t, const struct scr_args *a,
+                        struct scr_args *used, struct scr_err *err)
+{
+    static const int same[] = { SCR_CAND_CNTL, OPT_FROM, -1 };
+    *used = *a;
+    if (a->opt[OPT_FROM] != NULL)
+        used->opt[SCR_CAND_CNTL] = a->opt[OPT_FROM];
+    if (a->opt[OPT_JOBSET] != NULL || a->opt[OPT_UP] != NULL ||
+        a->opt[OPT_DOWN] != NULL)
+        scr_log(
+            &t->log, SCR_LOG_NOTE,
+            "only caches in reach of this node are looked at: scr_scavenge asks all");
+    return scr_tool_exclusive(t, a, err, same);
+}
+
+static int is_usable(const struct scr_candidate *c)
+{
+    return c->state <= SCR_CANDIDATE_OUTPUT;
+}
+
 static void print_text(struct scr_tool *t, const struct scr_judgement *j)
 {
     scr_tool_print(t, "  DSET WHERE  STATE      NAME\n");
@@ -34,25 +56,14 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct scr_judgement j;
     struct scr_args used;
     int usable = 0;
-    /* It asks the caches that this process can reach, where that of SCR 3.x runs
-     * something on each node. */
-    static const int same[] = { SCR_CAND_CNTL, OPT_FROM, -1 };
-    used = *a;
-    if (a->opt[OPT_FROM] != NULL)
-        used.opt[SCR_CAND_CNTL] = a->opt[OPT_FROM];
-    if (a->opt[OPT_JOBSET] != NULL || a->opt[OPT_UP] != NULL ||
-        a->opt[OPT_DOWN] != NULL)
-        scr_log(
-            &t->log, SCR_LOG_NOTE,
-            "only caches in reach of this node are looked at: scr_scavenge asks all");
-    TRY(scr_tool_exclusive(t, a, err, same));
+    TRY(take_options(t, a, &used, err));
     int rc = scr_candidates(t, &used, &j, err);
     if (rc == SCR_OK && a->opt[SCR_CAND_JSON] != NULL)
         rc = scr_tool_json(t, scr_candidates_json(&j), err);
     else if (rc == SCR_OK)
         print_text(t, &j);
     for (size_t i = 0; i < j.n; i++)
-        usable |= j.c[i].state <= SCR_CANDIDATE_OUTPUT;
+        usable |= is_usable(&j.c[i]);
     scr_judgement_fini(&j);
     return rc == SCR_OK && !usable ? SCR_TOOL_NO : rc;
 }

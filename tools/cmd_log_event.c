@@ -90,6 +90,19 @@ static int take_type(struct scr_tool *t, const char *type, struct scr_event *e,
                           near ? "?)" : "");
 }
 
+static void take_texts(const struct scr_args *a, struct scr_event *e)
+{
+    e->note = a->opt[OPT_NOTE];
+    e->name = a->opt[OPT_NAME];
+    e->from = a->opt[OPT_FROM];
+    e->to = a->opt[OPT_TO];
+    e->jobid = a->opt[OPT_JOBID];
+    e->nodelist = a->opt[OPT_NODELIST];
+    e->class = a->opt[OPT_CLASS];
+    e->version = a->opt[OPT_RELEASE];
+    e->config = a->opt[OPT_CONFIG];
+}
+
 static int take_numbers(struct scr_tool *t, const struct scr_args *a,
                         struct scr_event *e, struct scr_err *err)
 {
@@ -163,15 +176,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct scr_event e = SCR_EVENT_INIT;
     char stamp[48];
     int rc;
-    e.note = a->opt[OPT_NOTE];
-    e.name = a->opt[OPT_NAME];
-    e.from = a->opt[OPT_FROM];
-    e.to = a->opt[OPT_TO];
-    e.jobid = a->opt[OPT_JOBID];
-    e.nodelist = a->opt[OPT_NODELIST];
-    e.class = a->opt[OPT_CLASS];
-    e.version = a->opt[OPT_RELEASE];
-    e.config = a->opt[OPT_CONFIG];
+    take_texts(a, &e);
     if ((rc = take_type(t, a->opt[OPT_TYPE], &e, err)) != SCR_OK ||
         (rc = take_numbers(t, a, &e, err)) != SCR_OK ||
         (rc = take_times(t, a, &e, stamp, sizeof stamp, err)) != SCR_OK)

@@ -308,17 +308,20 @@ static int go_back(struct postrun *p, struct scr_err *err)
     return scr_prefix_index_update(&p->t->env, &p->t->prefix, edit_back, p, err);
 }
 
+/* Leftovers of a postrun that was killed after all was in place, before the cleanup. */
+static void tidy(const struct postrun *p)
+{
+    for (size_t i = p->index.n; i-- > 0;)
+        if (p->index.of[i].complete && !p->index.of[i].failed)
+            scr_build_tidy(&p->t->env, &p->t->prefix, p->index.of[i].id);
+}
+
 static int save_all(struct postrun *p, struct scr_err *err)
 {
     int *ids = NULL, found = 0, rc = look_around(p, err);
     size_t n = 0;
-    if (rc == SCR_OK && p->a->opt[OPT_DRY_RUN] == NULL) {
-        /* Leftovers of a postrun that was killed after all was in place, before the
-         * cleanup. */
-        for (size_t i = p->index.n; i-- > 0;)
-            if (p->index.of[i].complete && !p->index.of[i].failed)
-                scr_build_tidy(&p->t->env, &p->t->prefix, p->index.of[i].id);
-    }
+    if (rc == SCR_OK && p->a->opt[OPT_DRY_RUN] == NULL)
+        tidy(p);
     if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(p->flush, "DATASET"), &ids, &n))
         rc = scr_no_memory(err);
     if (rc == SCR_OK)

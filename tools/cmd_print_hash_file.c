@@ -81,6 +81,17 @@ static json_t *hash_json(const scr_hash *h)
 
 /* --- the command --- */
 
+static int read_mode(struct scr_tool *t, const struct scr_args *a, int *is_tree,
+                     struct scr_err *err)
+{
+    const char *mode = a->opt[OPT_MODE];
+    *is_tree = mode != NULL && strcmp(mode, "tree") == 0;
+    if (mode != NULL && !*is_tree && strcmp(mode, "keyval") != 0)
+        return scr_tool_usage(t, err,
+                              "option --mode: \"%s\" is neither tree nor keyval", mode);
+    return SCR_OK;
+}
+
 static int print_file(struct scr_tool *t, const struct scr_args *a, const char *path,
                       int is_tree, int indent, struct scr_err *err)
 {
@@ -104,11 +115,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int many = a->noperands > 1, is_tree;
     if (a->opt[OPT_JSON] != NULL && many)
         return scr_tool_usage(t, err, "option --json takes one file");
-    const char *mode = a->opt[OPT_MODE];
-    is_tree = mode != NULL && strcmp(mode, "tree") == 0;
-    if (mode != NULL && !is_tree && strcmp(mode, "keyval") != 0)
-        return scr_tool_usage(t, err,
-                              "option --mode: \"%s\" is neither tree nor keyval", mode);
+    TRY(read_mode(t, a, &is_tree, err));
     for (int i = 0; i < a->noperands; i++) {
         if (many)
             scr_tool_print_line(t, "%s:", a->operand[i]);

@@ -35,6 +35,13 @@ struct set {
     char *out[SCR_EC_MAX];       /* where a lost one is written, by member */
 };
 
+static void set_fini(struct set *s)
+{
+    for (int i = 0; i < s->n; i++)
+        free(s->out[i]);
+    free(s->dir);
+}
+
 /* --- the set --- */
 
 static int set_open(struct scr_tool *t, struct set *s, const char *path,
@@ -57,6 +64,17 @@ static int set_open(struct scr_tool *t, struct set *s, const char *path,
             break;
     }
     return s->dir != NULL && s->out[s->n - 1] != NULL ? SCR_OK : scr_no_memory(err);
+}
+
+/* scr_rebuild_xor is for XOR sets, and so on; as `scr rebuild` any. */
+static int check_scheme(struct scr_tool *t, const struct set *s, struct scr_err *err)
+{
+    const char *of = strrchr(t->who, '_');
+    enum scr_scheme scheme;
+    if (of == NULL || !scr_scheme_parse(of + 1, &scheme) || scheme == s->scheme)
+        return SCR_OK;
+    return scr_tool_usage(t, err, "the set is protected by %s, use scr_rebuild_%s",
+                          scr_scheme_name(s->scheme), scr_scheme_suffix(s->scheme));
 }
 
 static int take_file(struct scr_tool *t, struct set *s, const char *path,
@@ -98,12 +116,7 @@ static int parse(struct scr_tool *t, const struct scr_args *a, struct set *s,
     int ignored, old = a->noperands > 2 && scr_parse_int(a->operand[0], &ignored);
     int first = old ? 2 : 0;
     TRY(set_open(t, s, a->operand[first], err));
-    /* scr_rebuild_xor is for XOR sets, and so on; as `scr rebuild` any. */
-    const char *of = strrchr(t->who, '_');
-    enum scr_scheme scheme;
-    if (of != NULL && scr_scheme_parse(of + 1, &scheme) && scheme != s->scheme)
-        return scr_tool_usage(t, err, "the set is protected by %s, use scr_rebuild_%s",
-                              scr_scheme_name(s->scheme), scr_scheme_suffix(s->scheme));
+    TRY(check_scheme(t, s, err));
     if (old)
         TRY(check_numbers(t, a, s, err));
     for (int i = first; i < a->noperands; i++)
@@ -156,6 +169,24 @@ static char *files_dir(struct scr_tool *t, const struct scr_args *a, int id)
 
 /* --- the command --- */
 
+static int rebuild(struct scr_tool *t, const struct set *s, const char *files,
+                   struct scr_err *err)
+{
+    int rebuilt[SCR_EC_MAX] = { 0 }, n = 0;
+    const struct scr_rebuild_set left = {
+        .n = s->n, .red = s->red, .out = (const char *const *)s->out, .prefix = files
+    };
+    TRY(scr_rebuild_serial(&t->env, &left, rebuilt, err));
+    for (int i = 0; i < s->n; i++) {
+        n += rebuilt[i] != 0;
+        if (rebuilt[i] != 0)
+            scr_tool_print_line(t, "member %d rebuilt: %s", i + 1, s->out[i]);
+    }
+    if (n == 0)
+        scr_tool_print(t, "all %d members are whole\n", s->n);
+    return SCR_OK;
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct set s = { .n = 0 };
@@ -165,23 +196,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     TRY_OUT(parse(t, a, &s, err));
     TRY_OUT(open_prefix(t, a, &s, &id, err));
     TRY_OUT((files = files_dir(t, a, id)) != NULL ? SCR_OK : scr_no_memory(err));
-    int rebuilt[SCR_EC_MAX] = { 0 }, n = 0;
-    const struct scr_rebuild_set left = {
-        .n = s.n, .red = s.red, .out = (const char *const *)s.out, .prefix = files
-    };
-    TRY_OUT(scr_rebuild_serial(&t->env, &left, rebuilt, err));
-    for (int i = 0; i < s.n; i++) {
-        n += rebuilt[i] != 0;
-        if (rebuilt[i] != 0)
-            scr_tool_print_line(t, "member %d rebuilt: %s", i + 1, s.out[i]);
-    }
-    if (n == 0)
-        scr_tool_print(t, "all %d members are whole\n", s.n);
+    TRY_OUT(rebuild(t, &s, files, err));
 out:
     free(files);
-    for (int i = 0; i < s.n; i++)
-        free(s.out[i]);
-    free(s.dir);
+    set_fini(&s);
     return rc;
 }
 

@@ -258,6 +258,23 @@ static int give_command(struct scr_tool *t, enum scr_transfer_command command,
 
 /* --- all of it --- */
 
+static int copy(struct scr_tool *t, const struct scr_args *a, const char *dir,
+                struct scr_err *err)
+{
+    struct scr_transferd_opts o = { .dir = dir,
+                                    .idle = IDLE,
+                                    .once = a->opt[OPT_ONCE] != NULL };
+    const char *idle = a->opt[OPT_IDLE];
+    if (idle != NULL && !scr_parse_seconds(idle, &o.idle))
+        return scr_tool_usage(t, err,
+                              "option --idle: \"%s\" is not a time such as 90 "
+                              "or 10m",
+                              idle);
+    if (a->opt[OPT_BACKGROUND] != NULL)
+        return go_background(t, a, dir, err);
+    return scr_transferd_run(&t->env, &o, err);
+}
+
 static int act(struct scr_tool *t, const struct scr_args *a, const char *dir,
                struct scr_err *err)
 {
@@ -272,18 +289,7 @@ static int act(struct scr_tool *t, const struct scr_args *a, const char *dir,
             return give_command(t, told[i].command, dir, err);
     if (a->opt[OPT_STATUS] != NULL || a->opt[OPT_JSON] != NULL)
         return print_status(t, a->opt[OPT_JSON] != NULL, dir, err);
-    struct scr_transferd_opts o = { .dir = dir,
-                                    .idle = IDLE,
-                                    .once = a->opt[OPT_ONCE] != NULL };
-    const char *idle = a->opt[OPT_IDLE];
-    if (idle != NULL && !scr_parse_seconds(idle, &o.idle))
-        return scr_tool_usage(t, err,
-                              "option --idle: \"%s\" is not a time such as 90 "
-                              "or 10m",
-                              idle);
-    if (a->opt[OPT_BACKGROUND] != NULL)
-        return go_background(t, a, dir, err);
-    return scr_transferd_run(&t->env, &o, err);
+    return copy(t, a, dir, err);
 }
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)

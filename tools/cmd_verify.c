@@ -120,6 +120,16 @@ static char *label_of(int id, const char *name)
 
 /* --- the prefix directory --- */
 
+static void check_set(const struct scr_env *env, const struct scr_scan_set *set, int id,
+                      struct scr_faults *f)
+{
+    for (int i = 0; i < set->n; i++)
+        if (set->found[i])
+            scr_faults_check_redfile(env, set->red[i], id, f);
+        else
+            scr_faults_add(f, "%s is gone", set->red[i]);
+}
+
 /* Redundancy files that a scavenge left with the record. */
 static int check_redfiles(struct tally *y, int id, struct scr_faults *f,
                           struct scr_err *err)
@@ -129,13 +139,8 @@ static int check_redfiles(struct tally *y, int id, struct scr_faults *f,
     struct scr_scan s;
     int rc = scr_scan_open(&s, &t->env, &t->prefix, id, &why);
     for (SCR_EACH(const struct scr_scan_set, set, &s.sets))
-        if (rc == SCR_OK) {
-            for (int i = 0; i < set->n; i++)
-                if (set->found[i])
-                    scr_faults_check_redfile(&t->env, set->red[i], id, f);
-                else
-                    scr_faults_add(f, "%s is gone", set->red[i]);
-        }
+        if (rc == SCR_OK)
+            check_set(&t->env, set, id, f);
     scr_scan_fini(&s);
     /* Without a directory, or anything of a scavenge in it, there are none. */
     if (rc != SCR_OK && rc != SCR_E_NOENT && rc != SCR_E_NOMEM)
@@ -170,6 +175,19 @@ static int look_at_prefix(struct tally *y, int id, struct scr_faults *f,
     return check_redfiles(y, id, f, err);
 }
 
+/* Rebuilds redundancy files whose application files are all right. Remaining problems
+ * are found afterwards; err has the reason. */
+static void mend_redfiles(const struct scr_env *env, const struct scr_prefix *p, int id,
+                          struct scr_err *err)
+{
+    struct scr_scan s;
+    struct scr_faults f = SCR_FAULTS_INIT;
+    if (scr_scan_open(&s, env, p, id, NULL) == SCR_OK && s.sets.n > 0)
+        (void)scr_scan_rebuild(&s, &f, err);
+    scr_faults_fini(&f);
+    scr_scan_fini(&s);
+}
+
 static void tell_repair(struct tally *y, int built, const char *why, int newer)
 {
     scr_progress_hide(&y->progress);
@@ -196,16 +214,8 @@ static int repair_prefix(struct tally *y, int id, int good, size_t *left,
     struct scr_faults again = SCR_FAULTS_INIT;
     uint64_t files = 0;
     int built = good ? SCR_OK : scr_build_repair(&quiet, &t->prefix, id, &report, &why);
-    if (built == SCR_OK) {
-        /* Redundancy files whose application files are all right. Remaining problems
-         * are found afterwards. */
-        struct scr_scan s;
-        struct scr_faults f = SCR_FAULTS_INIT;
-        if (scr_scan_open(&s, &quiet, &t->prefix, id, NULL) == SCR_OK && s.sets.n > 0)
-            (void)scr_scan_rebuild(&s, &f, &why);
-        scr_faults_fini(&f);
-        scr_scan_fini(&s);
-    }
+    if (built == SCR_OK)
+        mend_redfiles(&quiet, &t->prefix, id, &why);
     again.progress = &y->progress;
     int rc = look_at_prefix(y, id, &again, &files, &good, err);
     *left = again.n;
@@ -451,6 +461,14 @@ static uint64_t named_bytes(const struct scr_survey *s, const int *ids, int n)
     return total;
 }
 
+/* The files that such a filemap names are lost, whichever datasets they are of. */
+static void tell_unread(struct tally *y, const struct scr_survey *s)
+{
+    y->label = "filemaps";
+    for (SCR_EACH(struct scr_item, line, &s->unread))
+        count_fault(y, line->name);
+}
+
 static int verify_cache(struct tally *y, const struct scr_args *a, int *seen,
                         struct scr_err *err)
 {
@@ -468,13 +486,8 @@ static int verify_cache(struct tally *y, const struct scr_args *a, int *seen,
         rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = check_cached_names(a, &s, ids, n, seen, err);
-    if (rc == SCR_OK) {
-        /* The files that such a filemap names are lost, whichever datasets they are
-         * of. */
-        y->label = "filemaps";
-        for (SCR_EACH(struct scr_item, line, &s.unread))
-            count_fault(y, line->name);
-    }
+    if (rc == SCR_OK)
+        tell_unread(y, &s);
     scr_progress_start(&y->progress, y->t->log.out, named_bytes(&s, ids, n));
     for (int i = 0; i < n && rc == SCR_OK; i++)
         rc = verify_cached_id(y, a, &s, ids[i], seen, err);

@@ -176,15 +176,10 @@ static char *newest(const struct scr_remote_result *res, size_t n, int *bad)
     return name;
 }
 
-int scr_commands_ckpt(const struct job *job, const struct scr_hostlist *nodes,
-                      char **name, struct scr_err *err)
+/* A checkpoint that only these know of is passed over. */
+static void warn_of_failed(const struct job *job, const struct scr_hostlist *nodes,
+                           const struct scr_remote_result *res)
 {
-    const char *const argv[] = { job->self,  "have_restart",      "--json",
-                                 "--prefix", job->t->prefix.path, NULL };
-    struct scr_remote_result *res;
-    int bad = 0;
-    TRY(scr_remote_run(&job->rm, nodes, argv, job->prm.node_timeout, &res, err));
-    /* A checkpoint that only these know of is passed over. */
     size_t failed = 0, first = 0;
     for (size_t i = nodes->n; i-- > 0;)
         if (!res[i].answered || res[i].status > 1) {
@@ -196,6 +191,17 @@ int scr_commands_ckpt(const struct job *job, const struct scr_hostlist *nodes,
                 "checkpoints of %zu of %zu nodes are not known; %s: %.*s", failed,
                 nodes->n, nodes->name[first], (int)strcspn(res[first].why, "\n"),
                 res[first].why);
+}
+
+int scr_commands_ckpt(const struct job *job, const struct scr_hostlist *nodes,
+                      char **name, struct scr_err *err)
+{
+    const char *const argv[] = { job->self,  "have_restart",      "--json",
+                                 "--prefix", job->t->prefix.path, NULL };
+    struct scr_remote_result *res;
+    int bad = 0;
+    TRY(scr_remote_run(&job->rm, nodes, argv, job->prm.node_timeout, &res, err));
+    warn_of_failed(job, nodes, res);
     *name = newest(res, nodes->n, &bad);
     scr_remote_free(res, nodes->n);
     return bad ? scr_no_memory(err) : SCR_OK;

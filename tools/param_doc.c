@@ -54,8 +54,7 @@ void scr_doc_type(struct scr_str *out, const struct scr_spec *spec)
     scr_str_append(out, ".");
 }
 
-/* Where a default comes from that is not in the table. */
-static const char *derived_default(const struct scr_spec *spec)
+const char *scr_doc_derived_default(const struct scr_spec *spec)
 {
     static const char *const derived[][2] = {
         { "SCR_PREFIX", "the current directory" },
@@ -150,24 +149,29 @@ static void definition(struct scr_str *out, const struct scr_str *text)
     scr_str_free(&body);
 }
 
+static void aliases_of(struct scr_str *out, const char *name)
+{
+    for (size_t i = 0; i < scr_naliases; i++) {
+        if (strcmp(scr_aliases[i].name, name) != 0)
+            continue;
+        scr_str_append(out, " Also known as ");
+        escape(out, scr_aliases[i].alias);
+        scr_str_append(out, ".");
+    }
+}
+
 static void parameter(struct scr_str *out, const struct scr_spec *spec)
 {
     struct scr_str text = SCR_STR_INIT, type = SCR_STR_INIT;
     scr_str_printf(out, "\n**%s** (", spec->name);
-    escape(out, derived_default(spec));
+    escape(out, scr_doc_derived_default(spec));
     scr_str_append(out, ")\n");
     escape(&text, spec->doc);
     scr_doc_type(&type, spec);
     escape(&text, type.p ? type.p : "");
     if (spec->who == SCR_WHO_EARLY)
         scr_str_append(&text, " Cannot be set in a file.");
-    for (size_t i = 0; i < scr_naliases; i++) {
-        if (strcmp(scr_aliases[i].name, spec->name) != 0)
-            continue;
-        scr_str_append(&text, " Also known as ");
-        escape(&text, scr_aliases[i].alias);
-        scr_str_append(&text, ".");
-    }
+    aliases_of(&text, spec->name);
     scr_str_printf(&text, " Since SCR %s.", spec->since);
     definition(out, &text);
     scr_str_free(&text);
@@ -254,7 +258,7 @@ static void example_parameter(struct scr_str *out, const struct scr_spec *spec)
     scr_str_append(out, "\n");
     scr_doc_wrap(out, "# ", spec->doc, WIDTH);
     if (spec->def == NULL)
-        scr_str_printf(out, "# Default: %s.\n", derived_default(spec));
+        scr_str_printf(out, "# Default: %s.\n", scr_doc_derived_default(spec));
     scr_str_printf(out, "#%s=%s\n", spec->name, spec->def ? spec->def : "");
 }
 

@@ -14,6 +14,10 @@ void scr_doc_wrap(struct scr_str *out, const char *indent, const char *text,
 /* " An integer from 1 to 254 (failures)."; nothing for plain text. */
 void scr_doc_type(struct scr_str *out, const struct scr_spec *spec);
 
+/* "the environment variables …": where a default comes from that is not in the table.
+ */
+const char *scr_doc_derived_default(const struct scr_spec *spec);
+
 /* Markdown for pandoc, with its title block. */
 void scr_doc_markdown(struct scr_str *out);
 

@@ -365,6 +365,16 @@ static int loop(struct runloop *l, struct scr_err *err)
 
 /* --- before and after --- */
 
+static void find_end_time(struct runloop *l)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_rm_end_time(&l->job.rm, &l->end_time, &why);
+    if (l->end_time == 0 && l->job.prm.halt_seconds > 0)
+        scr_rm_warn_no_end(l->t->env.log, &why);
+    else if (rc != SCR_OK)
+        SAY(l, SCR_LOG_WARN, "end of the allocation not known: %s", why.text);
+}
+
 /* Steps that run in the job already are not ours, and outlive our runs. */
 static void find_others(struct runloop *l)
 {
@@ -438,22 +448,14 @@ static int open_loop(struct runloop *l, const char *launcher, const char *const 
         return rc;
     TRY(scr_tool_prefix(l->t, l->job.prm.prefix, 1, err));
     TRY(scr_prefix_state_remove(&l->t->env, &l->t->prefix, "nodes.scr", err));
-    struct scr_err why = SCR_ERR_INIT;
-    rc = scr_rm_end_time(&l->job.rm, &l->end_time, &why);
-    if (l->end_time == 0 && l->job.prm.halt_seconds > 0)
-        scr_rm_warn_no_end(l->t->env.log, &why);
-    else if (rc != SCR_OK)
-        SAY(l, SCR_LOG_WARN, "end of the allocation not known: %s", why.text);
+    find_end_time(l);
     find_others(l);
     return SCR_OK;
 }
 
-static int run_save(struct runloop *l, const struct scr_proc_spec *spec, int *status,
-                    struct scr_err *err)
+/* The second signal while we save is taken for an order to leave that. */
+static int wait_for_save(struct runloop *l, pid_t pid, int *status, struct scr_err *err)
 {
-    pid_t pid;
-    TRY(scr_proc_start(spec, &pid, err));
-    /* The second signal while we save is taken for an order to leave that. */
     int rc, signals = 0;
     while ((rc = scr_proc_wait(pid, 0, status, NULL)) == SCR_E_LOCKED) {
         int hangs; /* what does is over */
@@ -467,6 +469,14 @@ static int run_save(struct runloop *l, const struct scr_proc_spec *spec, int *st
             (void)scr_proc_kill_group(pid, SIGTERM, NULL);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "wait for scr_postrun");
+}
+
+static int run_save(struct runloop *l, const struct scr_proc_spec *spec, int *status,
+                    struct scr_err *err)
+{
+    pid_t pid;
+    TRY(scr_proc_start(spec, &pid, err));
+    return wait_for_save(l, pid, status, err);
 }
 
 /* Saves what is in cache and not on the prefix yet, by the command of that name. Nodes
@@ -533,6 +543,17 @@ static void take_back(const struct runloop *l)
         SAY(l, SCR_LOG_WARN, "halt conditions: %s", why.text);
 }
 
+static void close_loop(struct runloop *l)
+{
+    scr_hostlist_free(&l->others);
+    scr_downs_free(&l->down);
+    scr_hostlist_free(&l->good);
+    scr_commands_free(&l->commands);
+    scr_strv_free(&l->line);
+    scr_launcher_close(&l->launcher);
+    scr_job_close(&l->job);
+}
+
 int scr_runloop(struct scr_tool *t, const char *launcher, const char *const *args,
                 int *status, struct scr_err *err)
 {
@@ -550,12 +571,6 @@ int scr_runloop(struct scr_tool *t, const char *launcher, const char *const *arg
         rc = finish(&l, rc, status, err);
     }
     scr_runfile_close(t, &file);
-    scr_hostlist_free(&l.others);
-    scr_downs_free(&l.down);
-    scr_hostlist_free(&l.good);
-    scr_commands_free(&l.commands);
-    scr_strv_free(&l.line);
-    scr_launcher_close(&l.launcher);
-    scr_job_close(&l.job);
+    close_loop(&l);
     return rc;
 }

@@ -66,6 +66,19 @@ static int list_nodes(struct scr_scavenge *s, const char *jobset,
     return scr_hostlist_expand(jobset ? jobset : s->rm.host, nodes, err);
 }
 
+/* A manager that does not answer: nodes that are lost show soon enough. */
+static void ask_manager(struct scr_scavenge *s, const struct scr_hostlist *nodes,
+                        struct scr_downs *downs)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    s->rm.ask_by = scr_now_mono() + time_for_round(s);
+    if (scr_rm_down(&s->rm, nodes, downs, &why) != SCR_OK)
+        scr_log(s->t->env.log, SCR_LOG_WARN,
+                "%s does not report which nodes are down: %s", s->rm.ops->name,
+                why.text);
+    s->rm.ask_by = 0;
+}
+
 /* down: those named, and those the manager knows to be dead. Others that it gives no
  * more work have still what they had in cache. */
 static int list_down(struct scr_scavenge *s, const char *named,
@@ -74,14 +87,7 @@ static int list_down(struct scr_scavenge *s, const char *named,
     struct scr_downs downs = SCR_DOWNS_INIT;
     int rc;
     TRY_OUT(scr_hostlist_expand(named ? named : "", &s->down, err));
-    /* A manager that does not answer: nodes that are lost show soon enough. */
-    struct scr_err why = SCR_ERR_INIT;
-    s->rm.ask_by = scr_now_mono() + time_for_round(s);
-    if (scr_rm_down(&s->rm, nodes, &downs, &why) != SCR_OK)
-        scr_log(s->t->env.log, SCR_LOG_WARN,
-                "%s does not report which nodes are down: %s", s->rm.ops->name,
-                why.text);
-    s->rm.ask_by = 0;
+    ask_manager(s, nodes, &downs);
     for (SCR_EACH(const struct scr_down, d, &downs.why))
         if (d->kind == SCR_NODE_DEAD &&
             !scr_hostlist_contains(&s->down, d->item.name)) {
@@ -143,6 +149,29 @@ static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_er
     return SCR_OK;
 }
 
+/* The caches in reach from here, by the configuration; scr_copy reads those of the
+ * other nodes, and the directory of the option. */
+static int check_unused(const struct scr_scavenge *s, const struct scr_reach *reach,
+                        struct scr_err *err)
+{
+    int here = !s->ended && s->cntldir == NULL;
+    for (size_t i = 0; here && i < reach->n; i++)
+        TRY(scr_cntl_wait_unused(&s->t->env, reach->cntl[i], USED_WAIT_S, err));
+    return SCR_OK;
+}
+
+static int take_reach(struct scr_scavenge *s, struct scr_err *err)
+{
+    struct scr_reach reach = { 0 };
+    int rc;
+    TRY_OUT(scr_tool_reach(s->t, s->t->prefix.path, NULL, &reach, err));
+    TRY_OUT(check_unused(s, &reach, err));
+out:
+    s->shared = reach.nshared > 0;
+    scr_reach_fini(&reach);
+    return rc;
+}
+
 static int take_lock(struct scr_scavenge *s, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -172,17 +201,7 @@ int scr_scavenge_open(struct scr_tool *t, const struct scr_scavenge_opts *o,
         (rc = take_nodes(s, o, err)) != SCR_OK)
         return rc;
     s->rm.stop = &s->stop;
-    struct scr_reach reach = { 0 };
-    TRY_OUT(scr_tool_reach(s->t, s->t->prefix.path, NULL, &reach, err));
-    /* The caches in reach from here, by the configuration; scr_copy reads those of the
-     * other nodes, and the directory of the option. */
-    int here = !s->ended && s->cntldir == NULL;
-    for (size_t i = 0; here && i < reach.n; i++)
-        TRY_OUT(scr_cntl_wait_unused(&s->t->env, reach.cntl[i], USED_WAIT_S, err));
-out:
-    s->shared = reach.nshared > 0;
-    scr_reach_fini(&reach);
-    return rc;
+    return take_reach(s, err);
 }
 
 void scr_scavenge_close(struct scr_scavenge *s)

@@ -204,6 +204,16 @@ static int on_self_freed(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+/* A run that cannot be watched continues. */
+static void watch(void)
+{
+    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_self_freed, &the_key, NULL) !=
+        MPI_SUCCESS)
+        the_key = MPI_KEYVAL_INVALID;
+    else
+        MPI_Comm_set_attr(MPI_COMM_SELF, the_key, &the_key);
+}
+
 /* When SCR does not run any more. */
 static void stop_watching(void)
 {
@@ -394,12 +404,7 @@ static int init_all(const char *call, MPI_Comm comm)
     if (rc != SCR_OK)
         return leave_without_scr(rc, &err);
     halt_if_due(the_ctx);
-    /* A run that cannot be watched continues. */
-    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_self_freed, &the_key, NULL) !=
-        MPI_SUCCESS)
-        the_key = MPI_KEYVAL_INVALID;
-    else
-        MPI_Comm_set_attr(MPI_COMM_SELF, the_key, &the_key);
+    watch();
     return leave(rc, &err);
 }
 

@@ -40,6 +40,17 @@ static int refine(int code, int sys)
     return code;
 }
 
+/* "No such file" -> "no such file", but "RPC failed" stays. */
+static void add_cause(char *text, size_t size, int sys)
+{
+    size_t len = strlen(text);
+    const char *cause = strerror(sys);
+    snprintf(text + len, size - len, ": %s", cause);
+    unsigned char *first = (unsigned char *)text + len + 2;
+    if (isupper(first[0]) && islower(first[1]))
+        *first = (unsigned char)tolower(*first);
+}
+
 /* vsnprintf that shows where it had to cut. */
 static void format_cut(char *buf, size_t size, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
@@ -68,15 +79,8 @@ int scr_fail(struct scr_err *err, int code, int sys, const char *fmt, ...)
     va_start(ap, fmt);
     format_cut(err->text, room, fmt, ap);
     va_end(ap);
-    if (sys != 0) {
-        /* "No such file" -> "no such file", but "RPC failed" stays. */
-        size_t len = strlen(err->text);
-        const char *cause = strerror(sys);
-        snprintf(err->text + len, sizeof err->text - len, ": %s", cause);
-        unsigned char *first = (unsigned char *)err->text + len + 2;
-        if (isupper(first[0]) && islower(first[1]))
-            *first = (unsigned char)tolower(*first);
-    }
+    if (sys != 0)
+        add_cause(err->text, sizeof err->text, sys);
     /* An error is one line, whatever a path in it contains. */
     scr_mask(err->text, strlen(err->text));
     err->code = code;

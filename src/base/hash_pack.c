@@ -45,6 +45,15 @@ static void unpack_level(struct scr_cursor *c, scr_hash *h, int depth)
     }
 }
 
+/* Into an empty hash the whole content moves at once. */
+static int take_over(scr_hash *h, scr_hash *fresh, struct scr_err *err)
+{
+    if (h == NULL || scr_hash_size(h) > 0 || !scr_hash_ok(h))
+        return scr_hash_merge(h, fresh) == SCR_OK ? SCR_OK : scr_no_memory(err);
+    scr_hash_move(h, fresh);
+    return SCR_OK;
+}
+
 int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
                     struct scr_err *err)
 {
@@ -55,10 +64,7 @@ int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
     unpack_level(&c, fresh, SCR_HASH_DEPTH);
     int rc;
     TRY_OUT(scr_cursor_end(&c, 0, err));
-    if (h == NULL || scr_hash_size(h) > 0 || !scr_hash_ok(h))
-        TRY_OUT(scr_hash_merge(h, fresh) == SCR_OK ? SCR_OK : scr_no_memory(err));
-    else /* the whole content moves at once */
-        scr_hash_move(h, fresh);
+    TRY_OUT(take_over(h, fresh, err));
     if (used != NULL)
         *used = n - c.left;
 out:

@@ -24,18 +24,22 @@ int scr_log_time(int set)
     return set >= 0 ? set > 0 : !isatty(STDERR_FILENO);
 }
 
+static void add_time(struct scr_str *line)
+{
+    struct timespec now;
+    char text[48];
+    clock_gettime(CLOCK_REALTIME, &now);
+    scr_str_printf(line, "%s ", scr_format_iso(&now, text, sizeof text));
+}
+
 void scr_log(const struct scr_log *log, int level, const char *fmt, ...)
 {
     if (log == NULL || log->quiet || level > log->level)
         return;
     int saved = errno;
     struct scr_str line = SCR_STR_INIT;
-    if (log->has_time) {
-        struct timespec now;
-        char text[48];
-        clock_gettime(CLOCK_REALTIME, &now);
-        scr_str_printf(&line, "%s ", scr_format_iso(&now, text, sizeof text));
-    }
+    if (log->has_time)
+        add_time(&line);
     scr_str_printf(&line, "%s: %s", log->who ? log->who : "SCR", label(level));
     va_list ap;
     va_start(ap, fmt);

@@ -103,6 +103,16 @@ static int open_streams(const struct scr_proc_spec *spec, struct launch *l,
     return rc;
 }
 
+/* The child has copies; ours were not written to. Those given stay open. */
+static void close_streams(const struct scr_proc_spec *spec, struct launch *l)
+{
+    (void)scr_close(&scr_sys_posix, &l->in, "", NULL);
+    if (spec->out_path != NULL)
+        (void)scr_close(&scr_sys_posix, &l->out, "", NULL);
+    if (spec->err_path != NULL)
+        (void)scr_close(&scr_sys_posix, &l->err, "", NULL);
+}
+
 /* Everything the child does between its birth and the program; an errno. */
 static int describe(const struct scr_proc_spec *spec, struct launch *l)
 {
@@ -175,12 +185,7 @@ static int start(const struct scr_proc_spec *spec, int out, pid_t *pid,
         TRY_OUT(scr_fail(err, SCR_E_IO, cause, "start %s%s%s", spec->argv[0],
                          spec->cwd ? " in " : "", spec->cwd ? spec->cwd : ""));
 out:
-    /* The child has copies; ours were not written to. Those given stay open. */
-    (void)scr_close(&scr_sys_posix, &l.in, "", NULL);
-    if (spec->out_path != NULL)
-        (void)scr_close(&scr_sys_posix, &l.out, "", NULL);
-    if (spec->err_path != NULL)
-        (void)scr_close(&scr_sys_posix, &l.err, "", NULL);
+    close_streams(spec, &l);
     posix_spawnattr_destroy(&l.attr);
     posix_spawn_file_actions_destroy(&l.files);
     return rc;

@@ -60,6 +60,19 @@ static void warn_instead(struct warner *w, const struct scr_spec *spec,
             instead);
 }
 
+static void warn_environ(struct warner *w)
+{
+    for (SCR_HASH_EACH(e, w->cfg->environ)) {
+        const char *name = scr_hash_elem_key(e);
+        if (strncmp(name, "SCR_", 4) != 0)
+            continue;
+        const struct scr_spec *spec = scr_spec_find(scr_spec_unalias(name));
+        if (spec == NULL)
+            warn_unknown(w, NULL, name, "environment");
+        warn_instead(w, spec, scr_cfg_getenv(w->cfg, name), "environment");
+    }
+}
+
 /* Children of GROUPS are names of groups, which are the user's. */
 static void warn_children(struct warner *w, const char *key, const scr_hash *line)
 {
@@ -122,15 +135,7 @@ static void warn_lines_without_file(struct warner *w)
 int scr_cfg_warn(const struct scr_env *env, struct scr_cfg *cfg)
 {
     struct warner w = { env, cfg, 0 };
-    for (SCR_HASH_EACH(e, w.cfg->environ)) {
-        const char *name = scr_hash_elem_key(e);
-        if (strncmp(name, "SCR_", 4) != 0)
-            continue;
-        const struct scr_spec *spec = scr_spec_find(scr_spec_unalias(name));
-        if (spec == NULL)
-            warn_unknown(&w, NULL, name, "environment");
-        warn_instead(&w, spec, scr_cfg_getenv(w.cfg, name), "environment");
-    }
+    warn_environ(&w);
     warn_source(&w, cfg->source[SCR_CFG_USER]);
     warn_source(&w, cfg->source[SCR_CFG_APP]);
     warn_source(&w, cfg->source[SCR_CFG_SYSTEM]);

@@ -494,6 +494,16 @@ static int check_used_stores(const struct builder *b)
     return rc;
 }
 
+/* Where nothing may be kept, nothing is written. */
+static void bypass_what_is_not_kept(const struct builder *b)
+{
+    for (int i = 0; i < b->out->nreds; i++) {
+        struct scr_reddesc *r = &b->out->red[i];
+        if (r->enabled && (r->count == 0 || b->out->store[r->store].count == 0))
+            r->bypass = 1;
+    }
+}
+
 /* --- the whole --- */
 
 int scr_descs_build(const struct scr_cfg *cfg, const struct scr_params *prm,
@@ -511,14 +521,8 @@ int scr_descs_build(const struct scr_cfg *cfg, const struct scr_params *prm,
         rc = build_implied(&b, cache_store);
     if (rc == SCR_OK)
         rc = check_used_stores(&b);
-    if (rc == SCR_OK) {
-        /* Where nothing may be kept, nothing is written. */
-        for (int i = 0; i < b.out->nreds; i++) {
-            struct scr_reddesc *r = &b.out->red[i];
-            if (r->enabled && (r->count == 0 || b.out->store[r->store].count == 0))
-                r->bypass = 1;
-        }
-    }
+    if (rc == SCR_OK)
+        bypass_what_is_not_kept(&b);
     if (rc != SCR_OK)
         scr_descs_fini(out);
     return rc;

@@ -104,16 +104,20 @@ static int expand(struct cursor *c, struct scr_str *out)
 
 /* --- keys and values --- */
 
+static int take_escaped(struct cursor *c, struct scr_str *out)
+{
+    if (at_end(c))
+        return scr_fail(c->err, SCR_E_CONFIG, 0, "nothing follows the backslash");
+    scr_str_append_n(out, c->p++, 1);
+    return SCR_OK;
+}
+
 /* The next piece of a value: a plain character, an escaped one, or an expansion. */
 static int take_piece(struct cursor *c, struct scr_str *out)
 {
     char ch = *c->p++;
-    if (ch == '\\') {
-        if (at_end(c))
-            return scr_fail(c->err, SCR_E_CONFIG, 0, "nothing follows the backslash");
-        scr_str_append_n(out, c->p++, 1);
-        return SCR_OK;
-    }
+    if (ch == '\\')
+        return take_escaped(c, out);
     if (ch == '$')
         return expand(c, out);
     scr_str_append_n(out, &ch, 1);

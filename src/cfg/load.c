@@ -82,13 +82,9 @@ static int is_repeated(const struct scr_conf_line *line, size_t i)
     return 0;
 }
 
-/* app.conf is not looked at: a program may call SCR_Config as often as it likes. */
-static void warn_of_repeats(struct reader *r, const struct scr_conf_line *line,
-                            const char *origin)
+static void warn_of_same_child(struct reader *r, const struct scr_conf_line *line,
+                               const char *origin)
 {
-    if (r->saved || line->item[0].value[0] == '\0')
-        return;
-    warn_of_same_line(r, &line->item[0], origin);
     const struct scr_conf_item *head = &line->item[0];
     for (size_t i = 1; i < line->n; i++) {
         if (!is_repeated(line, i) || !scr_cfg_first_time(r->cfg, "child", origin))
@@ -98,6 +94,16 @@ static void warn_of_repeats(struct reader *r, const struct scr_conf_line *line,
                 "%s=%s (%s) has %s more than once: the last one is used", head->key,
                 head->value, origin, line->item[i].key);
     }
+}
+
+/* app.conf is not looked at: a program may call SCR_Config as often as it likes. */
+static void warn_of_repeats(struct reader *r, const struct scr_conf_line *line,
+                            const char *origin)
+{
+    if (r->saved || line->item[0].value[0] == '\0')
+        return;
+    warn_of_same_line(r, &line->item[0], origin);
+    warn_of_same_child(r, line, origin);
 }
 
 /* --- lines --- */
@@ -212,20 +218,25 @@ static int read_named_file(struct reader *r, struct scr_err *err)
     return rc == SCR_OK ? SCR_OK : scr_fail(err, rc, 0, "%s", cause.text);
 }
 
+static int read_own_file(struct reader *r, struct scr_err *err)
+{
+    TRY(scr_cfg_derive_prefix(r->cfg, err));
+    char *path = scr_path_join(r->cfg->prefix, ".scrconf");
+    TRY(path ? SCR_OK : scr_no_memory(err));
+    r->path = path;
+    r->own = 1;
+    int rc = read_if_there(r, err);
+    free(path);
+    return rc;
+}
+
 static int read_user_file(const struct scr_env *env, struct scr_cfg *cfg,
                           struct scr_err *err)
 {
     struct reader r = { .env = env, .cfg = cfg, .source = cfg->source[SCR_CFG_USER] };
     if (scr_cfg_get(cfg, "SCR_CONF_FILE") != NULL)
         return read_named_file(&r, err);
-    TRY(scr_cfg_derive_prefix(r.cfg, err));
-    char *path = scr_path_join(r.cfg->prefix, ".scrconf");
-    TRY(path ? SCR_OK : scr_no_memory(err));
-    r.path = path;
-    r.own = 1;
-    int rc = read_if_there(&r, err);
-    free(path);
-    return rc;
+    return read_own_file(&r, err);
 }
 
 int scr_cfg_load(const struct scr_env *env, struct scr_cfg *cfg, struct scr_err *err)

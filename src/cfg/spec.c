@@ -285,6 +285,16 @@ int scr_spec_parse(const struct scr_spec *spec, const char *text, struct scr_val
     return 1;
 }
 
+static void words_of_choices(const struct scr_spec *spec, char *buf, size_t n)
+{
+    struct scr_str s = SCR_STR_INIT;
+    scr_str_append(&s, types[SCR_TYPE_ENUM].words);
+    for (const char *c = spec->choices; *c != '\0'; c++)
+        scr_str_append_n(&s, *c == '|' ? ", " : c, *c == '|' ? 2 : 1);
+    snprintf(buf, n, "%s", s.p ? s.p : "");
+    scr_str_free(&s);
+}
+
 static void words_of_range(const struct scr_spec *spec, char *buf, size_t n)
 {
     const struct type *type = &types[spec->type];
@@ -300,14 +310,9 @@ static void words_of_range(const struct scr_spec *spec, char *buf, size_t n)
 
 const char *scr_spec_expected(const struct scr_spec *spec, char *buf, size_t n)
 {
-    if (spec->type == SCR_TYPE_ENUM) {
-        struct scr_str s = SCR_STR_INIT;
-        scr_str_append(&s, types[SCR_TYPE_ENUM].words);
-        for (const char *c = spec->choices; *c != '\0'; c++)
-            scr_str_append_n(&s, *c == '|' ? ", " : c, *c == '|' ? 2 : 1);
-        snprintf(buf, n, "%s", s.p ? s.p : "");
-        scr_str_free(&s);
-    } else if (spec->component)
+    if (spec->type == SCR_TYPE_ENUM)
+        words_of_choices(spec, buf, n);
+    else if (spec->component)
         snprintf(buf, n, "a name without '/'");
     else if (spec->type != SCR_TYPE_SECTION && types[spec->type].most > 0)
         words_of_range(spec, buf, n);

@@ -88,28 +88,45 @@ static void let_output_go_all(struct scr_ctx *ctx, int id)
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d stays in cache: %s", id, why.text);
 }
 
+/* A newer dataset has files at its paths: it is superseded. */
+static void give_way_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
+{
+    scr_flush_tell_newer(ctx, id, why);
+    let_output_go_all(ctx, id);
+}
+
+/* --- what has landed of a checkpoint goes again (invariant P28) --- */
+
+static void make_room_all(struct scr_ctx *ctx, int id)
+{
+    scr_async_take_back_all(ctx, id, 0);
+    scr_retain_all(ctx);
+}
+
+/* Files that are damaged in cache are rebuilt before it is tried again. */
+static void note_failure_all(struct scr_ctx *ctx, int id, int rc, const char *why)
+{
+    int lost = scr_async_lose_daemon_all(ctx);
+    scr_async_note_failed(ctx, id, 1, !lost && scr_flush_may_be_mended(ctx, id, rc));
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "flush of dataset %d failed, it stays in cache and is tried again, or the "
+            "next checkpoint in its place%s: %s",
+            id, lost ? ", by threads of the processes" : "", why);
+}
+
 /* rc is the ranks' common code; why may be of this rank alone. */
 static void fail_all(struct scr_ctx *ctx, int id, int rc, const struct scr_err *why)
 {
     const struct scr_flush_end end = { .rc = rc, .why = why->text };
     scr_flush_ended(ctx, SCR_FLUSH_BEHIND, id, &end);
     if (rc == SCR_E_NEWER) {
-        /* A newer dataset has files at its paths: it is superseded. */
-        scr_flush_tell_newer(ctx, id, why);
-        let_output_go_all(ctx, id);
+        give_way_all(ctx, id, why);
         return;
     }
-    /* Files that are damaged in cache are rebuilt before it is tried again. */
-    int lost = scr_async_lose_daemon_all(ctx);
-    scr_async_note_failed(ctx, id, 1, !lost && scr_flush_may_be_mended(ctx, id, rc));
-    scr_log(&ctx->log, SCR_LOG_WARN,
-            "flush of dataset %d failed, it stays in cache and is tried again, or the "
-            "next checkpoint in its place%s: %s",
-            id, lost ? ", by threads of the processes" : "", why->text);
-    if (rc == SCR_E_FULL) { /* what has landed of a checkpoint goes (invariant P28) */
-        scr_async_take_back_all(ctx, id, 0);
-        scr_retain_all(ctx);
-    } else if (rc == SCR_E_TAKEN)
+    note_failure_all(ctx, id, rc, why->text);
+    if (rc == SCR_E_FULL)
+        make_room_all(ctx, id);
+    else if (rc == SCR_E_TAKEN)
         scr_flee_ids_all(ctx);
 }
 
@@ -215,6 +232,16 @@ void scr_async_replaced_all(struct scr_ctx *ctx)
             scr_async_note_failed(ctx, id, 0, 0);
 }
 
+/* Files that cannot be rebuilt are reported, and the flush names what it lacks. */
+static void start_again_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_err lost = SCR_ERR_INIT;
+    if (scr_cache_held(ctx, id)->mend && scr_cache_mend_all(ctx, id, &lost) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not rebuilt in cache: %s",
+                scr_cache_name_of(ctx, id), id, lost.text);
+    scr_async_start_all(ctx, id);
+}
+
 void scr_async_retry_all(struct scr_ctx *ctx)
 {
     for (int id = 0; (id = next_failed(ctx, id)) > 0;)
@@ -225,14 +252,6 @@ void scr_async_retry_all(struct scr_ctx *ctx)
             scr_flush_mark(ctx, id, SCR_LOC_PFS, 0);
             let_output_go_all(ctx, id);
         } else {
-            /* Files that cannot be rebuilt are reported, and the flush names what it
-             * lacks. */
-            struct scr_err lost = SCR_ERR_INIT;
-            if (scr_cache_held(ctx, id)->mend &&
-                scr_cache_mend_all(ctx, id, &lost) != SCR_OK)
-                scr_log(&ctx->log, SCR_LOG_WARN,
-                        "%s (dataset %d) is not rebuilt in cache: %s",
-                        scr_cache_name_of(ctx, id), id, lost.text);
-            scr_async_start_all(ctx, id);
+            start_again_all(ctx, id);
         }
 }

@@ -203,6 +203,20 @@ static int may_list(struct scr_ctx *ctx, struct scr_older *older, const char *de
     return SCR_OK;
 }
 
+/* A complete dataset has all its files; those of a pending one may be still to
+ * come. So lists of complete ones are only read where there is a file. */
+static int find_older(struct scr_ctx *ctx, const char *dest, int is_there, int *found,
+                      struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    int rc = SCR_OK;
+    *found = 0;
+    for (size_t i = 0; i < out->nolder && rc == SCR_OK && !*found; i++)
+        if (is_there || out->older[i].pending)
+            rc = may_list(ctx, &out->older[i], dest, found, err);
+    return rc;
+}
+
 /* Another rank may have made the file already. */
 static int place_beside(struct scr_ctx *ctx, const char *dest, char **path,
                         struct scr_err *err)
@@ -222,14 +236,7 @@ int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path, int *wa
     *path = scr_path_join(ctx->prefix.path, dest);
     TRY(*path ? make_dir(ctx, *path, &ctx->out.made, err) : scr_no_memory(err));
     TRY(check_free(ctx, *path, &is_there, err));
-    /* A complete dataset has all its files; those of a pending one may be still to
-     * come. So lists of complete ones are only read where there is a file. */
-    struct scr_output *out = &ctx->out;
-    int rc = SCR_OK;
-    for (size_t i = 0; i < out->nolder && rc == SCR_OK && !*waits; i++)
-        if (is_there || out->older[i].pending)
-            rc = may_list(ctx, &out->older[i], dest, waits, err);
-    TRY(rc);
+    TRY(find_older(ctx, dest, is_there, waits, err));
     return *waits ? place_beside(ctx, dest, path, err) : SCR_OK;
 }
 

@@ -127,6 +127,13 @@ static int sweeps(const struct scr_ctx *ctx, int store)
     return rank == 0 && ctx->cache.dirs != NULL && ctx->cache.dirs[store] != NULL;
 }
 
+static void sweep(struct scr_ctx *ctx, int id)
+{
+    for (int i = 0; i < ctx->descs.nstores; i++)
+        if (sweeps(ctx, i))
+            scr_cache_remove(&ctx->env, ctx->cache.dirs[i], id, NULL);
+}
+
 static void sweep_above(struct scr_ctx *ctx, const char *cache, int id)
 {
     int *ids = NULL;
@@ -209,9 +216,7 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         return rc;
     }
     scr_cache_set_state(ctx, id, SCR_CACHE_GONE);
-    for (int i = 0; i < ctx->descs.nstores; i++)
-        if (sweeps(ctx, i))
-            scr_cache_remove(&ctx->env, ctx->cache.dirs[i], id, NULL);
+    sweep(ctx, id);
     scr_flush_forget(ctx, id);
     return rc;
 }

@@ -133,6 +133,18 @@ static int make_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int
     return SCR_OK;
 }
 
+/* Remaining files of a dataset that could not be restored: they may be in another store
+ * than the one this fetch uses, and would count as files of the fetched copy. */
+static int remove_lost_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    if (!scr_cache_is(ctx, id, SCR_CACHE_LOST))
+        return SCR_OK;
+    TRY(scr_cache_delete_all(ctx, id, err));
+    scr_barrier_all(
+        &ctx->world); /* before the fetch makes them, directories are swept */
+    return SCR_OK;
+}
+
 /* Datasets in cache are only evicted if there is no room for the new one: until it is
  * whole they may be the only copies. */
 static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
@@ -143,12 +155,7 @@ static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
     struct scr_err full = SCR_ERR_INIT;
     if (red == NULL)
         return scr_fail(err, SCR_E_CONFIG, 0, "no CKPT descriptor");
-    /* Remaining files of a dataset that could not be restored may be in another store
-     * than the one this fetch uses, and would count as files of the fetched copy. */
-    if (scr_cache_is(ctx, id, SCR_CACHE_LOST)) {
-        TRY(scr_cache_delete_all(ctx, id, err));
-        scr_barrier_all(&ctx->world); /* directories are swept before it makes them */
-    }
+    TRY(remove_lost_all(ctx, id, err));
     int rc = fetch_into_all(ctx, red, id, name, &full);
     for (int step = 0, more; rc == SCR_E_FULL && step < STEPS; step++) {
         clean_up_all(ctx, id, rc);

@@ -88,9 +88,7 @@ int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return scr_flush_dataset_all(ctx, id, err);
 }
 
-/* Flushes it if needed; a dataset that cannot be flushed any more, because a newer one
- * has files at its paths, is reported and counts as flushed (invariant P15). */
-static int flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_flush_if_needed_all(ctx, id, &why);
@@ -107,7 +105,7 @@ static int flush_output_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     int kind = scr_cache_kind(ctx, id);
     if ((kind & SCR_IS_OUTPUT) == 0)
         return SCR_OK;
-    int rc = flush_or_give_way_all(ctx, id, err);
+    int rc = scr_flush_or_give_way_all(ctx, id, err);
     return rc == SCR_OK && kind == SCR_IS_OUTPUT
                ? scr_cache_drop_all(ctx, id, "output that is flushed", err)
                : rc;
@@ -150,16 +148,15 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
     int id = scr_cache_newest_ckpt(ctx, 0);
     if (newest && id > 0) {
         struct scr_err why = SCR_ERR_INIT;
-        int last = flush_or_give_way_all(ctx, id, &why);
+        int last = scr_flush_or_give_way_all(ctx, id, &why);
         rc = scr_first(rc, tell_flush(ctx, id, last, &why, err));
     }
     return rc;
 }
 
-char *scr_ctx_unsaved(const struct scr_ctx *ctx)
+/* Names of what SCR_Finalize would copy. */
+static void list_unsaved(const struct scr_ctx *ctx, struct scr_str *names)
 {
-    struct scr_str names = SCR_STR_INIT, text = SCR_STR_INIT;
-    /* Names of what SCR_Finalize would copy. */
     int newest = ctx->prm.flush != 0 ? scr_cache_newest_ckpt(ctx, 0) : 0;
     for (size_t i = 0; i < ctx->cache.nheld; i++) {
         struct scr_dataset d;
@@ -168,8 +165,14 @@ char *scr_ctx_unsaved(const struct scr_ctx *ctx)
             scr_cache_dataset(ctx, id, &d, NULL) != SCR_OK)
             continue;
         if ((d.is_output || id == newest) && !scr_flush_is_on_prefix(ctx, id))
-            scr_str_printf(&names, "%s%s", names.len > 0 ? ", " : "", d.name);
+            scr_str_printf(names, "%s%s", names->len > 0 ? ", " : "", d.name);
     }
+}
+
+char *scr_ctx_unsaved(const struct scr_ctx *ctx)
+{
+    struct scr_str names = SCR_STR_INIT, text = SCR_STR_INIT;
+    list_unsaved(ctx, &names);
     if (ctx->out.id > 0)
         scr_str_printf(&text, "%s was not completed, ", ctx->out.name);
     if (names.len > 0)
@@ -187,8 +190,9 @@ int scr_cache_let_go_all(struct scr_ctx *ctx, int id, const char *why,
                          struct scr_err *err)
 {
     (void)scr_async_wait_all(ctx, id, NULL);
-    TRY((scr_cache_kind(ctx, id) & SCR_IS_OUTPUT) ? flush_or_give_way_all(ctx, id, err)
-                                                  : SCR_OK);
+    TRY((scr_cache_kind(ctx, id) & SCR_IS_OUTPUT)
+            ? scr_flush_or_give_way_all(ctx, id, err)
+            : SCR_OK);
     scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
             scr_cache_name_of(ctx, id), id);
     return scr_cache_drop_all(ctx, id, why, err);

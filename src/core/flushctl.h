@@ -18,6 +18,9 @@ int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Flushes it unless that is so. */
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Flushes it if needed; a dataset that cannot be flushed any more, because a newer one
+ * has files at its paths, is reported and counts as flushed (invariant P15). */
+int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Flushes output that a different number of ranks left in cache; what fails is reported
  * and stays. */
 void scr_flush_left_all(struct scr_ctx *ctx);

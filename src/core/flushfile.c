@@ -154,6 +154,15 @@ int scr_flush_may_be_mended(const struct scr_ctx *ctx, int id, int rc)
 
 /* --- what the flush file says of datasets that are gone --- */
 
+static void forget_cache(scr_hash *h, int id)
+{
+    for (int bit = SCR_LOC_CACHE; bit <= SCR_LOC_SYNC_FLUSHING; bit <<= 1)
+        if (bit != SCR_LOC_PFS)
+            scr_flush_set_location(h, id, bit, 0);
+    if (scr_flush_get_location(h, id) == 0)
+        scr_flush_remove(h, id);
+}
+
 /* It is not known here whether another job still runs, or its caches can be scavenged;
  * after so long it does not. */
 int scr_flush_is_recent(const struct scr_dataset *d)
@@ -184,13 +193,8 @@ static int sweep_one(struct scr_ctx *ctx, scr_hash *h, int id)
     }
     if (lost)
         (void)scr_flush_set_lost(h, id);
-    else {
-        for (int bit = SCR_LOC_CACHE; bit <= SCR_LOC_SYNC_FLUSHING; bit <<= 1)
-            if (bit != SCR_LOC_PFS)
-                scr_flush_set_location(h, id, bit, 0);
-        if (scr_flush_get_location(h, id) == 0)
-            scr_flush_remove(h, id);
-    }
+    else
+        forget_cache(h, id);
     return 1;
 }
 

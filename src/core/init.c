@@ -119,6 +119,17 @@ static int load_config(struct scr_ctx *ctx, struct scr_err *err)
     return rc == SCR_OK ? scr_cfg_load(&ctx->env, ctx->cfg, err) : rc;
 }
 
+/* Known and checked, but without effect in this build: a warning. */
+static void warn_without_effect(const struct scr_ctx *ctx)
+{
+    if (ctx->prm.flush_compress_id > 0 && !scr_zst_have())
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "SCR_FLUSH_COMPRESS=%s (%s): this SCR was built without libzstd, files "
+                "are flushed as they are",
+                ctx->prm.flush_compress,
+                scr_cfg_origin(ctx->cfg, "SCR_FLUSH_COMPRESS"));
+}
+
 /* Checkpoints that the lines of a store would have kept, and how many lines. */
 static int wanted_of(const struct scr_descs *d, int store, int *lines)
 {
@@ -134,30 +145,10 @@ static int wanted_of(const struct scr_descs *d, int store, int *lines)
     return wanted;
 }
 
-/* Lines about the settings, once they are known. */
-static int use_config(struct scr_ctx *ctx, struct scr_err *err)
+/* Where each line leaves it to a number that is too small, a checkpoint of one drives
+ * out another's. */
+static void warn_of_small_stores(const struct scr_ctx *ctx)
 {
-    TRY(scr_cfg_params(ctx->cfg, &ctx->prm, err));
-    ctx->log.has_time = ctx->local_log.has_time = scr_log_time(ctx->prm.log_time);
-    ctx->log.level = ctx->prm.debug;
-    ctx->local_log.level = ctx->world.rank == 0 ? ctx->prm.debug : SCR_LOG_WARN;
-    /* A job that restarts from the prefix only: what is cached goes there, and is read
-     * where it lies then. */
-    if (ctx->prm.global_restart)
-        ctx->prm.flush_on_restart = ctx->prm.fetch_bypass = 1;
-    if (!ctx->prm.enable)
-        return scr_fail(err, SCR_E_DISABLED, 0, "SCR is off, SCR_ENABLE=0 (%s)",
-                        scr_cfg_origin(ctx->cfg, "SCR_ENABLE"));
-    TRY(scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err));
-    /* Known and checked, but without effect in this build: a warning. */
-    if (ctx->prm.flush_compress_id > 0 && !scr_zst_have())
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "SCR_FLUSH_COMPRESS=%s (%s): this SCR was built without libzstd, files "
-                "are flushed as they are",
-                ctx->prm.flush_compress,
-                scr_cfg_origin(ctx->cfg, "SCR_FLUSH_COMPRESS"));
-    /* Where each line leaves it to a number that is too small, a checkpoint of one
-     * drives out another's. */
     for (int i = 0; i < ctx->descs.nstores; i++) {
         const struct scr_store *s = &ctx->descs.store[i];
         int lines, wanted = wanted_of(&ctx->descs, i, &lines);
@@ -168,6 +159,32 @@ static int use_config(struct scr_ctx *ctx, struct scr_err *err)
                 "SCR_CACHE_SIZE, or COUNT of its STORE line, to %d, or leave it out",
                 lines, s->path, s->origin, s->count, wanted);
     }
+}
+
+/* A job that restarts from the prefix only: what is cached goes there, and is read
+ * where it lies then. */
+static void apply_global_restart(struct scr_params *prm)
+{
+    if (!prm->global_restart)
+        return;
+    prm->flush_on_restart = 1;
+    prm->fetch_bypass = 1;
+}
+
+/* Lines about the settings, once they are known. */
+static int use_config(struct scr_ctx *ctx, struct scr_err *err)
+{
+    TRY(scr_cfg_params(ctx->cfg, &ctx->prm, err));
+    ctx->log.has_time = ctx->local_log.has_time = scr_log_time(ctx->prm.log_time);
+    ctx->log.level = ctx->prm.debug;
+    ctx->local_log.level = ctx->world.rank == 0 ? ctx->prm.debug : SCR_LOG_WARN;
+    apply_global_restart(&ctx->prm);
+    if (!ctx->prm.enable)
+        return scr_fail(err, SCR_E_DISABLED, 0, "SCR is off, SCR_ENABLE=0 (%s)",
+                        scr_cfg_origin(ctx->cfg, "SCR_ENABLE"));
+    TRY(scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err));
+    warn_without_effect(ctx);
+    warn_of_small_stores(ctx);
     return SCR_OK;
 }
 
@@ -227,6 +244,24 @@ int scr_config_all(struct scr_ctx *ctx, MPI_Comm from, const char *text, char **
 }
 
 /* --- the prefix directory --- */
+
+/* Commands see the application's settings through app.conf; a stale one is removed. */
+static int write_app_conf(struct scr_ctx *ctx, struct scr_err *err)
+{
+    char *path = scr_prefix_file(&ctx->prefix, "app.conf");
+    char *text = scr_cfg_app_text(ctx->cfg);
+    int rc = SCR_OK;
+    if (path == NULL || text == NULL)
+        rc = scr_no_memory(err);
+    else if (text[0] == '\0')
+        rc = scr_file_remove(ctx->env.sys, path, err);
+    else
+        rc = scr_file_replace(ctx->env.sys, path, text, strlen(text),
+                              (struct scr_replace){ 0644, SCR_DURABLE }, err);
+    free(path);
+    free(text);
+    return rc;
+}
 
 static int set_nodes(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
@@ -356,21 +391,7 @@ static int open_all(struct scr_ctx *ctx, struct scr_err *err)
 /* Data of this run for commands; a halt of an earlier allocation is over. */
 static int record_run(struct scr_ctx *ctx, struct scr_err *err)
 {
-    /* Commands see the application's settings through app.conf; a stale one is
-     * removed. */
-    char *path = scr_prefix_file(&ctx->prefix, "app.conf");
-    char *text = scr_cfg_app_text(ctx->cfg);
-    int rc = SCR_OK;
-    if (path == NULL || text == NULL)
-        rc = scr_no_memory(err);
-    else if (text[0] == '\0')
-        rc = scr_file_remove(ctx->env.sys, path, err);
-    else
-        rc = scr_file_replace(ctx->env.sys, path, text, strlen(text),
-                              (struct scr_replace){ 0644, SCR_DURABLE }, err);
-    free(path);
-    free(text);
-    TRY(rc);
+    TRY(write_app_conf(ctx, err));
     TRY(scr_prefix_state_update(&ctx->env, &ctx->prefix, "nodes.scr", set_nodes,
                                 &ctx->nodes, err));
     SCR_EVENT(ctx, .event = "START");

@@ -66,6 +66,14 @@ static int enter_files(struct scr_ctx *ctx, int id, const struct scr_rank_files 
     return rc;
 }
 
+static int enter_name(struct scr_ctx *ctx, const struct scr_dataset *d, char **name,
+                      struct scr_err *err)
+{
+    ctx->restart.name = scr_strdup(d->name);
+    *name = scr_strdup(d->name);
+    return ctx->restart.name && *name ? SCR_OK : scr_no_memory(err);
+}
+
 int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name, struct scr_err *err)
 {
     struct scr_copy_opts o = { .width = ctx->prm.fetch_width,
@@ -84,11 +92,8 @@ int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name, struct scr_e
                          err);
         if (rc == SCR_OK)
             rc = scr_dataset_get(dset, &d, err);
-        if (rc == SCR_OK) {
-            ctx->restart.name = scr_strdup(d.name);
-            *name = scr_strdup(d.name);
-            rc = ctx->restart.name && *name ? SCR_OK : scr_no_memory(err);
-        }
+        if (rc == SCR_OK)
+            rc = enter_name(ctx, &d, name, err);
         rc = scr_spread_shared_all(ctx, &shared, rc, err);
     }
     if (rc == SCR_OK) {

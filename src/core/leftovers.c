@@ -90,6 +90,19 @@ static int sweep_dead_all(struct scr_ctx *ctx, struct scr_dead *d, uint64_t *rem
     return rc;
 }
 
+static void tell(const struct scr_ctx *ctx, int rc, uint64_t removed,
+                 const struct scr_err *err)
+{
+    if (rc != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "temporary files of killed jobs stay in %s until the next start: %s",
+                ctx->prefix.path, err->text);
+    if (removed > 0)
+        scr_log(&ctx->log, SCR_LOG_INFO,
+                "%llu temporary file%s of killed jobs removed from %s",
+                (unsigned long long)removed, removed == 1 ? "" : "s", ctx->prefix.path);
+}
+
 void scr_leftovers_sweep_all(struct scr_ctx *ctx)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -101,13 +114,6 @@ void scr_leftovers_sweep_all(struct scr_ctx *ctx)
     rc = scr_vote_all(&ctx->world, rc, &v, &err);
     if (rc == SCR_OK && v.sum[0] > 0)
         rc = sweep_dead_all(ctx, &d, &removed, &err);
-    if (rc != SCR_OK)
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "temporary files of killed jobs stay in %s until the next start: %s",
-                ctx->prefix.path, err.text);
-    if (removed > 0)
-        scr_log(&ctx->log, SCR_LOG_INFO,
-                "%llu temporary file%s of killed jobs removed from %s",
-                (unsigned long long)removed, removed == 1 ? "" : "s", ctx->prefix.path);
+    tell(ctx, rc, removed, &err);
     scr_dead_release(&ctx->env, &ctx->prefix, &d, rc);
 }

@@ -138,6 +138,16 @@ static int go_back_all(struct scr_ctx *ctx, int *tried, struct scr_err *err)
     }
 }
 
+/* What was loaded, and could not be made current, is not gone to. */
+static void stay(struct scr_ctx *ctx, const struct scr_err *why)
+{
+    scr_restart_fini(&ctx->restart);
+    ctx->choice.below = ctx->choice.from_id = 0;
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "this run does not go back to a checkpoint before the lost output: %s",
+            why->text);
+}
+
 int scr_lost_output_go_back_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -152,14 +162,8 @@ int scr_lost_output_go_back_all(struct scr_ctx *ctx)
         scr_ranks_pass_over(ctx, tried, &why);
         return 0;
     }
-    if (rc != SCR_OK) {
-        /* What was loaded, and could not be made current, is not gone to. */
-        scr_restart_fini(&ctx->restart);
-        ctx->choice.below = ctx->choice.from_id = 0;
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "this run does not go back to a checkpoint before the lost output: %s",
-                why.text);
-    }
+    if (rc != SCR_OK)
+        stay(ctx, &why);
     ctx->choice.lost.below = 0;
     return rc == SCR_OK;
 }

@@ -253,6 +253,18 @@ static int is_named(const struct scr_ctx *ctx, int id, const char *name)
            strcmp(d.name, name) == 0;
 }
 
+/* Every cached dataset of that name, also one that could not be restored. */
+static int delete_cached_all(struct scr_ctx *ctx, const char *name, int listed,
+                             struct scr_err *err)
+{
+    for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;) {
+        int named = is_named(ctx, id, name) || id == listed;
+        if (scr_or_all(&ctx->world, named))
+            TRY(scr_cache_drop_all(ctx, id, "SCR_Delete", err));
+    }
+    return SCR_OK;
+}
+
 int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
     struct found f;
@@ -260,12 +272,7 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
     if (f.listed == 0 && f.cached == 0)
         return leave_unknown(ctx, "SCR_Delete", name);
     int offered = ctx->restart.id;
-    /* Every cached dataset of that name, also one that could not be restored. */
-    for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;) {
-        int named = is_named(ctx, id, name) || id == (f.clash ? 0 : f.listed);
-        if (scr_or_all(&ctx->world, named))
-            TRY(scr_cache_drop_all(ctx, id, "SCR_Delete", err));
-    }
+    TRY(delete_cached_all(ctx, name, f.clash ? 0 : f.listed, err));
     while (f.listed > 0) {
         TRY(scr_prefix_delete_all(ctx, f.listed, 1, err));
         SCR_EVENT(ctx, .event = "DELETE", .dset = f.listed, .name = name,

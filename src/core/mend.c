@@ -116,6 +116,17 @@ static int release_all(struct revival *r, struct scr_err *err)
     return scr_distribute_all(&r->moving, r->id, r->dset_dir, SCR_OK, NULL, err);
 }
 
+/* Everybody has everything: files that cannot be released stay named where they are,
+ * and the next start takes them. */
+static void release_rest_all(struct scr_ctx *ctx, struct revival *r)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (release_all(r, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "dataset %d: copies of moved files stay where they came from: %s",
+                r->id, why.text);
+}
+
 /* Until all ranks have everything, files stay where they came from too: the node they
  * came to may be the next to die (invariant C2). A cache without room for both keeps
  * one. rc: of this rank until now. */
@@ -132,15 +143,8 @@ static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r, int rc,
         rc = release_all(r, err);
         rc = rc == SCR_OK ? rebuild_all(r, err) : rc;
     }
-    if (rc == SCR_OK && r->stayed) {
-        /* Everybody has everything: files that cannot be released stay named where
-         * they are, and the next start takes them. */
-        struct scr_err why = SCR_ERR_INIT;
-        if (release_all(r, &why) != SCR_OK)
-            scr_log(&ctx->log, SCR_LOG_WARN,
-                    "dataset %d: copies of moved files stay where they came from: %s",
-                    r->id, why.text);
-    }
+    if (rc == SCR_OK && r->stayed)
+        release_rest_all(ctx, r);
     return rc;
 }
 

@@ -135,6 +135,18 @@ static int give_up_all(const struct leaving *l, struct scr_neighbour_hold *h)
     return 0;
 }
 
+static void remember(struct leaving *l, const struct turn *turn, char *path)
+{
+    if (l->prefixes.n == 0) {
+        free(l->path);
+        l->path = path;
+    } else {
+        free(path);
+    }
+    l->datasets++;
+    (void)scr_table_add(&l->prefixes, turn->name);
+}
+
 static void leave_all(struct leaving *l, const struct turn *turn,
                       struct scr_neighbour_hold *h)
 {
@@ -150,14 +162,7 @@ static void leave_all(struct leaving *l, const struct turn *turn,
         return;
     char *path = turn->root == world->rank ? scr_strdup(h->prefix) : NULL;
     (void)scr_bcast_str_all(world, turn->root, &path, NULL);
-    if (l->prefixes.n == 0) {
-        free(l->path);
-        l->path = path;
-    } else {
-        free(path);
-    }
-    l->datasets++;
-    (void)scr_table_add(&l->prefixes, turn->name);
+    remember(l, turn, path);
 }
 
 static void tell(const struct leaving *l)

@@ -61,6 +61,14 @@ static int is_held(const struct scr_ctx *ctx, const char *hold, const char *phas
     return held;
 }
 
+static void wait_while_held(const struct scr_ctx *ctx, const char *phase)
+{
+    char *hold = scr_asprintf("%s.hold", ctx->prm.phase_file);
+    while (hold != NULL && is_held(ctx, hold, phase))
+        sleep_ms(HOLD_MS);
+    free(hold);
+}
+
 void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id)
 {
     scr_log(&ctx->log, SCR_LOG_DEBUG, "phase %s, dataset %d", phase, id);
@@ -74,10 +82,7 @@ void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id)
             scr_log(&ctx->log, SCR_LOG_WARN, "SCR_PHASE_FILE: %s", err.text);
         free(line);
         sleep_ms(ctx->prm.phase_delay);
-        char *hold = scr_asprintf("%s.hold", ctx->prm.phase_file);
-        while (hold != NULL && is_held(ctx, hold, phase))
-            sleep_ms(HOLD_MS);
-        free(hold);
+        wait_while_held(ctx, phase);
     }
     scr_barrier_all(&ctx->world);
 }

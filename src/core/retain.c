@@ -80,6 +80,17 @@ static int spare_coming_all(struct scr_ctx *ctx, struct scr_table *share,
     return rc;
 }
 
+/* A dataset that is deleted from the prefix, or half deleted, is not there, also for
+ * the flush file.
+ */
+static void unmark_all(struct scr_ctx *ctx, int id)
+{
+    if (scr_cache_has(ctx, id))
+        scr_flush_mark(ctx, id, 0, SCR_LOC_PFS);
+    else
+        scr_flush_forget(ctx, id);
+}
+
 typedef int local_step(const struct scr_env *, const struct scr_prefix *, int id,
                        struct scr_err *);
 
@@ -129,12 +140,7 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
     if (ctx->restart.id == id && (ctx->restart.in_place || !scr_cache_has(ctx, id)))
         scr_restart_fini(&ctx->restart); /* it was read where it lies */
     int rc = delete_begun_all(ctx, id, spare, err);
-    /* A dataset that is deleted from the prefix, or half deleted, is not there, also
-     * for the flush file. */
-    if (scr_cache_has(ctx, id))
-        scr_flush_mark(ctx, id, 0, SCR_LOC_PFS);
-    else
-        scr_flush_forget(ctx, id);
+    unmark_all(ctx, id);
     return rc;
 }
 

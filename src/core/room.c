@@ -112,6 +112,19 @@ static int leaves_before(const struct scr_held *a, const struct scr_held *b)
     return a->id < b->id;
 }
 
+static void sort_by_turn(struct scr_ctx *ctx, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0; k--) {
+            int *id = &ctx->cache.leaving[k - 1];
+            if (!leaves_before(scr_cache_held(ctx, id[1]), scr_cache_held(ctx, id[0])))
+                break;
+            int first = id[1];
+            id[1] = id[0];
+            id[0] = first;
+        }
+}
+
 /* Lists the checkpoints that count in the store of red (every: of every line) in
  * ctx->cache.leaving, in the order they leave, and returns how many these are. next:
  * before one of red is written. */
@@ -128,15 +141,7 @@ static int list_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int ever
         struct scr_held *h = scr_cache_held(ctx, ctx->cache.leaving[i]);
         h->turn = (int)turn_of(ctx, n, h, next ? &of_red : NULL);
     }
-    for (int i = 1; i < n; i++)
-        for (int k = i; k > 0; k--) {
-            int *id = &ctx->cache.leaving[k - 1];
-            if (!leaves_before(scr_cache_held(ctx, id[1]), scr_cache_held(ctx, id[0])))
-                break;
-            int first = id[1];
-            id[1] = id[0];
-            id[0] = first;
-        }
+    sort_by_turn(ctx, n);
     return n;
 }
 
@@ -167,6 +172,14 @@ static void say_stays(struct scr_ctx *ctx, const struct scr_held *h, int foreign
                 scr_cache_name_of(ctx, h->id), h->id, ctx->prefix.path, why->text);
 }
 
+static void note_stays(struct scr_ctx *ctx, struct scr_held *h, enum stays how,
+                       const struct scr_err *why)
+{
+    h->stays = (int)how;
+    say_stays(ctx, h, h->state == SCR_CACHE_FOREIGN, why);
+    h->told = 1;
+}
+
 /* A dataset that cannot be flushed, or deleted, costs no other its place. may_go: all
  * ranks have agreed that they can delete it. */
 static int evict_one_all(struct scr_ctx *ctx, int id, int may_go, struct scr_err *stuck,
@@ -187,9 +200,7 @@ static int evict_one_all(struct scr_ctx *ctx, int id, int may_go, struct scr_err
     struct scr_held *h = scr_cache_held(ctx, id);
     if (!foreign && h->state == SCR_CACHE_LOST) /* flushed, but not deleted */
         return scr_fail(err, rc, 0, "%s", why.text);
-    h->stays = (int)how;
-    say_stays(ctx, h, h->state == SCR_CACHE_FOREIGN, &why);
-    h->told = 1;
+    note_stays(ctx, h, how, &why);
     *stuck = why;
     return SCR_OK;
 }

@@ -279,6 +279,18 @@ out:
 
 /* --- without SCR --- */
 
+/* The application writes the file at its final place. */
+static int route_off(struct scr_ctx *ctx, const char *name, char *file,
+                     struct scr_err *err)
+{
+    enum { DIR_MODE = 0777 }; /* less the umask */
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_dir_make_parent(ctx->env.sys, name, DIR_MODE, &why);
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
+    return give(ctx->room, name, file, err);
+}
+
 static int check_arguments(const char *name, const char *file, struct scr_err *err)
 {
     if (name == NULL || file == NULL)
@@ -302,14 +314,8 @@ static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_e
         return route_output(ctx, name, file, err);
     if (ctx->state == SCR_STATE_RESTART)
         return route_restart(ctx, name, file, err);
-    if (ctx->state == SCR_STATE_OFF_OUTPUT) {
-        /* The application writes the file at its final place. */
-        enum { DIR_MODE = 0777 }; /* less the umask */
-        struct scr_err why = SCR_ERR_INIT;
-        int rc = scr_dir_make_parent(ctx->env.sys, name, DIR_MODE, &why);
-        if (rc != SCR_OK)
-            return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
-    }
+    if (ctx->state == SCR_STATE_OFF_OUTPUT)
+        return route_off(ctx, name, file, err);
     return give(ctx->room, name, file, err);
 }
 

@@ -61,6 +61,22 @@ static int see_event(void *arg, const struct scr_event *e, struct scr_err *err)
     return SCR_OK;
 }
 
+/* Facts are left out that are unknown because the log cannot be read. */
+static void look_back(const struct scr_ctx *ctx, struct last_run *last)
+{
+    struct scr_eventlog_reader r = { .event = see_event, .arg = last, .tail = TAIL };
+    int rc = scr_eventlog_walk(&ctx->env, &ctx->prefix, &r, NULL);
+    if (rc == SCR_OK && r.cut && last->run <= 0) { /* a run with very many events */
+        struct scr_eventlog_reader whole = { .event = see_event, .arg = last };
+        free(last->jobid);
+        free(last->nodes);
+        *last = (struct last_run){ .job = last->job };
+        rc = scr_eventlog_walk(&ctx->env, &ctx->prefix, &whole, NULL);
+    }
+    if (rc != SCR_OK)
+        last->run = -1;
+}
+
 /* Job's run holds its lock. */
 static int is_running(const struct scr_ctx *ctx, const char *job)
 {
@@ -125,18 +141,7 @@ static void note_start(struct scr_ctx *ctx, const char *nodes, double secs)
 {
     struct last_run last = { .job = ctx->prm.job_id };
     char *config = scr_cfg_text(ctx->cfg);
-    /* Facts are left out that are unknown because the log cannot be read. */
-    struct scr_eventlog_reader r = { .event = see_event, .arg = &last, .tail = TAIL };
-    int rc = scr_eventlog_walk(&ctx->env, &ctx->prefix, &r, NULL);
-    if (rc == SCR_OK && r.cut && last.run <= 0) { /* a run with very many events */
-        struct scr_eventlog_reader whole = { .event = see_event, .arg = &last };
-        free(last.jobid);
-        free(last.nodes);
-        last = (struct last_run){ .job = last.job };
-        rc = scr_eventlog_walk(&ctx->env, &ctx->prefix, &whole, NULL);
-    }
-    if (rc != SCR_OK)
-        last.run = -1;
+    look_back(ctx, &last);
     ctx->tally.failures = last.failures;
     if (has_failed(ctx, &last))
         note_failure(ctx, &last, nodes);

@@ -84,17 +84,21 @@ int scr_tenancy_take_prefix(struct scr_ctx *ctx, struct scr_err *err)
 
 /* --- the node's directories --- */
 
+static int refuse_node(const struct scr_ctx *ctx, const char *lock, struct scr_err *err)
+{
+    struct scr_lock_holder who;
+    (void)scr_lock_look(ctx->env.sys, lock, &who, NULL);
+    return refuse(ctx, &who, "", err);
+}
+
 /* Where locks cannot be had there is no protection, and the job runs as well. */
 static int take(struct scr_ctx *ctx, int store, const char *path, int *gone,
                 struct scr_err *err)
 {
     struct scr_lock *lock = &ctx->tenancy[store];
     int rc = scr_lock_acquire(ctx->env.sys, path, ctx->patience_ms, lock, NULL);
-    if (rc == SCR_E_LOCKED) {
-        struct scr_lock_holder who;
-        (void)scr_lock_look(ctx->env.sys, path, &who, NULL);
-        return refuse(ctx, &who, "", err);
-    }
+    if (rc == SCR_E_LOCKED)
+        return refuse_node(ctx, path, err);
     *gone =
         rc == SCR_OK && scr_lock_beat(ctx->env.sys, lock, path, NULL) == SCR_E_NOENT;
     if (*gone)

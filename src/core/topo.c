@@ -140,13 +140,9 @@ static int take_node(struct scr_ctx *ctx, struct scr_err *err)
     return SCR_OK;
 }
 
-static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
+/* A process of a virtual node leaves its pid where a drill finds it. */
+static int write_pid(struct scr_ctx *ctx, struct scr_err *err)
 {
-    for (int i = 0; i < ctx->descs.nstores; i++)
-        if (store_is_used(ctx, i))
-            TRY(make_store(ctx, i, err));
-    TRY(scr_cntl_open(&ctx->env, ctx->cntl_dir, ctx->node.rank, &ctx->cntl, err));
-    /* A process of a virtual node leaves its pid where a drill finds it. */
     if (ctx->place.vnode == NULL)
         return SCR_OK;
     char *path = scr_asprintf("%s/pid.%d", ctx->cntl_dir, ctx->world.rank);
@@ -158,6 +154,25 @@ static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
     free(path);
     free(text);
     return rc;
+}
+
+static void remove_pid(struct scr_ctx *ctx)
+{
+    if (ctx->place.vnode == NULL || ctx->cntl_dir == NULL)
+        return;
+    char *path = scr_asprintf("%s/pid.%d", ctx->cntl_dir, ctx->world.rank);
+    if (path)
+        scr_file_remove(ctx->env.sys, path, NULL);
+    free(path);
+}
+
+static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
+{
+    for (int i = 0; i < ctx->descs.nstores; i++)
+        if (store_is_used(ctx, i))
+            TRY(make_store(ctx, i, err));
+    TRY(scr_cntl_open(&ctx->env, ctx->cntl_dir, ctx->node.rank, &ctx->cntl, err));
+    return write_pid(ctx, err);
 }
 
 /* Datasets cached for the directory that this one was copied from are not ours. With a
@@ -176,6 +191,11 @@ static void tell_of_original(const struct scr_ctx *ctx)
                 "directory it was copied from, this run begins with what was flushed",
                 ctx->prefix.path);
     free(dir);
+}
+
+static int is_node_group(const struct scr_reddesc *red)
+{
+    return strcasecmp(red->group, "NODE") == 0;
 }
 
 /* The sets of a descriptor while they are made. */
@@ -224,7 +244,7 @@ static int make_sets_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
         m->cut.set_size = red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size;
         if (rc == SCR_OK)
             rc = find_value(ctx, red, m, err);
-        rc = strcasecmp(red->group, "NODE") == 0
+        rc = is_node_group(red)
                  ? scr_set_cut_all(&ctx->world, &m->cut, rc, &ctx->cache.sets[i], err)
                  : make_others_all(ctx, red, m, rc, err);
     }
@@ -336,12 +356,7 @@ char *scr_topo_nodes(const struct scr_ctx *ctx, int yes, int n)
 
 void scr_topo_fini(struct scr_ctx *ctx)
 {
-    if (ctx->place.vnode != NULL && ctx->cntl_dir != NULL) {
-        char *path = scr_asprintf("%s/pid.%d", ctx->cntl_dir, ctx->world.rank);
-        if (path)
-            scr_file_remove(ctx->env.sys, path, NULL);
-        free(path);
-    }
+    remove_pid(ctx);
     scr_cntl_close(&ctx->env, &ctx->cntl);
     scr_tenancy_leave(ctx);
     for (int i = 0; ctx->cache.sets && i < ctx->descs.nreds; i++)

@@ -56,17 +56,24 @@ static int check_file(const struct scr_ctx *ctx, const struct scr_listed *f,
     return scr_plain_check(&ctx->env, &ctx->prefix, f, 1, err);
 }
 
+static int check_share(const struct scr_ctx *ctx, const struct scr_rank2file *share,
+                       struct counts *c, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < share->n; i++)
+        for (SCR_EACH(struct scr_listed, f, &share->of[i]->files))
+            if (rc == SCR_OK)
+                rc = check_file(ctx, f, c, err);
+    return rc;
+}
+
 /* Every listed file exists, with the recorded size and CRC32.
  * share: the part of the list that this rank is responsible for. *c: of all ranks. */
 static int check_all(struct scr_ctx *ctx, const struct scr_rank2file *share,
                      struct counts *c, struct scr_err *err)
 {
     *c = (struct counts){ 0 };
-    int rc = SCR_OK;
-    for (size_t i = 0; i < share->n; i++)
-        for (SCR_EACH(struct scr_listed, f, &share->of[i]->files))
-            if (rc == SCR_OK)
-                rc = check_file(ctx, f, c, err);
+    int rc = check_share(ctx, share, c, err);
     struct scr_vote v = { .sum = { c->bytes, c->files } };
     rc = scr_vote_all(&ctx->world, rc, &v, err);
     *c = (struct counts){ v.sum[0], v.sum[1] };

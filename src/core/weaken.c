@@ -119,6 +119,17 @@ static void report_fewer_all(const struct weaken *w)
     free(more);
 }
 
+/* Only a job too large for one set is kept from a SET_SIZE that no set can have. */
+static void report_size(const struct weaken *w)
+{
+    int size = w->red->set_size;
+    int without = w->ranks / size > w->largest ? w->ranks / size : w->largest;
+    if (size > SCR_EC_MAX && scr_set_count(w->ranks, w->largest, size) > without)
+        scr_log(&w->ctx->log, SCR_LOG_WARN,
+                "%s: SET_SIZE=%d: a set has at most %d ranks", w->red->origin, size,
+                SCR_EC_MAX);
+}
+
 int scr_weaken_report_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                           const struct scr_set *set, const struct scr_cut *cut,
                           const char *value, struct scr_err *err)
@@ -136,14 +147,7 @@ int scr_weaken_report_all(const struct scr_ctx *ctx, const struct scr_reddesc *r
     w.failures = red->scheme == SCR_SCHEME_XOR ? 1 : red->set_failures;
     if (cut->has_alone || cut->least - 1 < w.failures)
         count_all(&w);
-    /* Only a job too large for one set is kept from a SET_SIZE that no set can
-     * have. */
-    int size = w.red->set_size;
-    int without = w.ranks / size > w.largest ? w.ranks / size : w.largest;
-    if (size > SCR_EC_MAX && scr_set_count(w.ranks, w.largest, size) > without)
-        scr_log(&w.ctx->log, SCR_LOG_WARN,
-                "%s: SET_SIZE=%d: a set has at most %d ranks", w.red->origin, size,
-                SCR_EC_MAX);
+    report_size(&w);
     report_fewer_all(&w);
     return report_alone_all(&w, value, err);
 }

@@ -176,6 +176,17 @@ static void xor_all(int nsrc, const int *which, size_t n, uint8_t *const *src,
     }
 }
 
+static void apply_binary(int nsrc, const int *which, size_t n, uint8_t *const *src,
+                         uint8_t *dst)
+{
+    if (nsrc == 0)
+        memset(dst, 0, n);
+    else if (nsrc == 1)
+        memcpy(dst, src[which[0]], n);
+    else
+        xor_all(nsrc, which, n, src, dst);
+}
+
 static void apply_tables(const struct scr_ec_sums *s, size_t n, uint8_t *const *src,
                          uint8_t *const *dst)
 {
@@ -205,12 +216,7 @@ void scr_ec_apply(const struct scr_ec_sums *s, size_t n, uint8_t *const *src,
     }
     for (int i = 0; i < s->ndst; i++) {
         int ones = binary_row(s->nsrc, s->coef + i * s->nsrc, which);
-        if (ones == 0)
-            memset(dst[i], 0, n);
-        else if (ones == 1)
-            memcpy(dst[i], src[which[0]], n);
-        else
-            xor_all(ones, which, n, src, dst[i]);
+        apply_binary(ones, which, n, src, dst[i]);
     }
 }
 

@@ -659,8 +659,7 @@ int scr_filemap_num_expected_files(const scr_filemap *map, int dset, int rank)
     return e != NULL ? e->expected : -1;
 }
 
-/* The hash at h, made empty if there is none; NULL: out of memory. */
-static scr_hash *need_hash(scr_filemap *map, scr_hash **h)
+scr_hash *scr_entry_hash(scr_filemap *map, scr_hash **h)
 {
     if (*h == NULL && (*h = scr_hash_new()) == NULL)
         map->lost = 1;
@@ -674,7 +673,7 @@ static void set_copy(scr_filemap *map, scr_hash **h, const scr_hash *value)
         return;
     scr_hash_delete(*h);
     *h = NULL;
-    if (need_hash(map, h) != NULL && scr_hash_merge(*h, value) != SCR_OK)
+    if (scr_entry_hash(map, h) != NULL && scr_hash_merge(*h, value) != SCR_OK)
         map->lost = 1;
 }
 
@@ -709,7 +708,7 @@ void scr_filemap_set_tag(scr_filemap *map, int dset, int rank, const char *tag,
 {
     struct scr_entry *e = scr_filemap_add_rank(map, dset, rank);
     if (e != NULL)
-        scr_hash_set_val(need_hash(map, &e->tags), tag, value);
+        scr_hash_set_val(scr_entry_hash(map, &e->tags), tag, value);
 }
 
 struct scr_redplace scr_redplace_get(const scr_hash *desc)
@@ -927,8 +926,17 @@ static void unpack_hash(struct scr_cursor *c, scr_filemap *map, scr_hash **h)
 {
     if (*h != NULL)
         scr_cursor_refuse(c, "filemap: key given twice");
-    else if (need_hash(map, h) != NULL)
+    else if (scr_entry_hash(map, h) != NULL)
         scr_cursor_hash(c, *h);
+}
+
+static void unpack_tag(struct scr_cursor *c, scr_filemap *map, struct scr_entry *e,
+                       const char *key)
+{
+    if (scr_hash_get(e->tags, key) != NULL)
+        scr_cursor_refuse(c, "filemap: key given twice");
+    else
+        scr_cursor_hash(c, scr_hash_set(scr_entry_hash(map, &e->tags), key, NULL));
 }
 
 static void unpack_entry(struct scr_cursor *c, scr_filemap *map, struct scr_entry *e)
@@ -948,10 +956,8 @@ static void unpack_entry(struct scr_cursor *c, scr_filemap *map, struct scr_entr
         } else if (strcmp(key, "FILE") == 0) {
             once(c, &files);
             unpack_files(c, &e->files);
-        } else if (scr_hash_get(e->tags, key) != NULL) {
-            scr_cursor_refuse(c, "filemap: key given twice");
         } else {
-            scr_cursor_hash(c, scr_hash_set(need_hash(map, &e->tags), key, NULL));
+            unpack_tag(c, map, e, key);
         }
     }
 }
@@ -979,18 +985,23 @@ static void unpack_pair(struct side *u, int outer, int inner)
         scr_cursor_skip(u->c);
 }
 
+static void unpack_pairs(struct side *u, int outer)
+{
+    struct scr_table seen = SCR_TABLE_OF(struct scr_item);
+    for (size_t left = scr_cursor_enter(u->c); left > 0; left--)
+        unpack_pair(u, outer, unpack_number_key(u->c, &seen));
+    if (seen.n == 0)
+        scr_cursor_refuse(u->c, "filemap: bad entry");
+    scr_table_fini(&seen);
+}
+
 static void unpack_inner(struct side *u, int outer)
 {
     int found = 0;
     for (size_t keys = scr_cursor_enter(u->c); keys > 0; keys--) {
         if (strcmp(scr_cursor_key(u->c), u->of_ranks ? "DSET" : "RANK") == 0) {
             once(u->c, &found);
-            struct scr_table seen = SCR_TABLE_OF(struct scr_item);
-            for (size_t left = scr_cursor_enter(u->c); left > 0; left--)
-                unpack_pair(u, outer, unpack_number_key(u->c, &seen));
-            if (seen.n == 0)
-                scr_cursor_refuse(u->c, "filemap: bad entry");
-            scr_table_fini(&seen);
+            unpack_pairs(u, outer);
         } else {
             scr_cursor_skip(u->c);
         }

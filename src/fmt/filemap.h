@@ -97,6 +97,8 @@ void scr_filemap_forget(scr_filemap *map, int dset, int rank);
 typedef char *(*scr_name_rule)(const void *arg, const char *name);
 int scr_filemap_rename_files(scr_filemap *map, int dset, int rank, scr_name_rule rule,
                              const void *arg);
+/* The hash at h, made empty if there is none; NULL: out of memory. */
+scr_hash *scr_entry_hash(scr_filemap *map, scr_hash **h);
 
 /* --- files --- */
 /* The file of that path, made if it is not there. */

@@ -259,6 +259,21 @@ static scr_hash_elem *best_copy(const scr_hash *dirs)
     return best;
 }
 
+/* Gives the entry the dataset hash that version 1 did not keep, or completes the one it
+ * has. */
+static void add_dataset(scr_hash *entry, int id, const char *name)
+{
+    scr_hash *dset = scr_hash_get(entry, "DSET");
+    if (dset == NULL) {
+        dset = scr_hash_set(entry, "DSET", NULL);
+        scr_hash_set_val_i64(dset, "CKPT", id);
+        scr_hash_set_val_i64(dset, "FLAG_CKPT", 1);
+        scr_hash_set_val_i64(dset, "FLAG_OUTPUT", 0);
+    }
+    scr_hash_set_val_i64(dset, "ID", id);
+    scr_hash_set_val(dset, "NAME", name);
+}
+
 static int convert_entry(scr_hash *index, const scr_hash_elem *e, struct scr_err *err)
 {
     int id = scr_hash_elem_key_int(e);
@@ -269,16 +284,7 @@ static int convert_entry(scr_hash *index, const scr_hash_elem *e, struct scr_err
     scr_hash *entry = scr_hash_set_kv_int(index, "DSET", id);
     (void)scr_hash_merge(entry, scr_hash_elem_hash(copy));
     scr_hash_set_val(entry, "DIR", dir);
-    /* The dataset hash, which version 1 did not keep or which is not complete. */
-    scr_hash *dset = scr_hash_get(entry, "DSET");
-    if (dset == NULL) {
-        dset = scr_hash_set(entry, "DSET", NULL);
-        scr_hash_set_val_i64(dset, "CKPT", id);
-        scr_hash_set_val_i64(dset, "FLAG_CKPT", 1);
-        scr_hash_set_val_i64(dset, "FLAG_OUTPUT", 0);
-    }
-    scr_hash_set_val_i64(dset, "ID", id);
-    scr_hash_set_val(dset, "NAME", dir);
+    add_dataset(entry, id, dir);
     return SCR_OK;
 }
 
@@ -471,6 +477,12 @@ static int close_entry(struct scr_index *x, int id, scr_hash *h)
     return rc;
 }
 
+/* Where CURRENT leads, when names have come or gone. */
+static void follow_current(struct scr_index *x)
+{
+    x->current_id = x->current != NULL ? scr_index_find(x, x->current) : -1;
+}
+
 int scr_index_mend(struct scr_index *x, const scr_hash *dset, int complete, time_t when)
 {
     struct scr_dataset d;
@@ -488,8 +500,7 @@ int scr_index_mend(struct scr_index *x, const scr_hash *dset, int complete, time
     (void)scr_hash_unset(entry, "DELETING");
     (void)scr_hash_unset(entry, "OWN");
     int rc = close_entry(x, d.id, entry);
-    /* Where CURRENT leads, when names have come or gone. */
-    x->current_id = x->current != NULL ? scr_index_find(x, x->current) : -1;
+    follow_current(x);
     return rc;
 }
 

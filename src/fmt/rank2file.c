@@ -601,6 +601,19 @@ void scr_rank2file_root_fini(struct scr_rank2file_root *root)
     *root = (struct scr_rank2file_root){ 0 };
 }
 
+/* The name of a part is put after the name of the root, so only names of the form that
+ * writers give are accepted. */
+static void check_part_name(struct reader *u, const char *name, int part,
+                            const char *key)
+{
+    char *want = scr_rank2file_part_name(u->level, part);
+    if (want == NULL)
+        scr_cursor_no_memory(&u->c);
+    else if (name == NULL || strcmp(name, want) != 0)
+        refuse(u, "bad name of part", key);
+    free(want);
+}
+
 static int take_part_of(struct reader *u)
 {
     unsigned seen = 0;
@@ -616,14 +629,7 @@ static int take_part_of(struct reader *u)
         else if (w != OFFSET)
             scr_cursor_skip(&u->c);
     }
-    /* The name of a part is put after the name of the root, so only names of the form
-     * that writers give are accepted. */
-    char *want = scr_rank2file_part_name(u->level, part);
-    if (want == NULL)
-        scr_cursor_no_memory(&u->c);
-    else if (name == NULL || strcmp(name, want) != 0)
-        refuse(u, "bad name of part", key);
-    free(want);
+    check_part_name(u, name, part, key);
     return part;
 }
 

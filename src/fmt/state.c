@@ -153,6 +153,13 @@ static int is_same(const struct scr_dataset *d, const scr_hash *other)
            scr_dataset_is_same(d, &o);
 }
 
+static void forget_locations(scr_hash *entry)
+{
+    (void)scr_hash_unset(entry, "LOCATION");
+    (void)scr_hash_unset(entry, "REPLACED");
+    set_flag(entry, "LOST", 0);
+}
+
 int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset)
 {
     struct scr_dataset d;
@@ -160,11 +167,8 @@ int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset)
         return SCR_E_ARG;
     scr_hash *copy = scr_hash_dup(dset);
     scr_hash *entry = scr_hash_set_kv_int(h, "DATASET", d.id);
-    if (!is_same(&d, scr_hash_get(entry, "DSETDESC"))) {
-        (void)scr_hash_unset(entry, "LOCATION");
-        (void)scr_hash_unset(entry, "REPLACED");
-        set_flag(entry, "LOST", 0);
-    }
+    if (!is_same(&d, scr_hash_get(entry, "DSETDESC")))
+        forget_locations(entry);
     if (copy == NULL || entry == NULL) {
         scr_hash_delete(copy);
         return SCR_E_NOMEM;
@@ -284,12 +288,16 @@ int scr_flush_max_id(const scr_hash *h)
 }
 
 /* A flag that is there counts, unless it says 0. */
-int scr_flush_has(const scr_hash *h, int id, const char *flag)
+static int flag_of(const scr_hash *h, const char *key)
 {
     int v = 1;
-    const scr_hash *dset = scr_hash_get_kv_int(h, "DATASET", id);
-    (void)scr_hash_get_val_int(dset, flag, &v);
-    return scr_hash_get(dset, flag) != NULL && v != 0;
+    (void)scr_hash_get_val_int(h, key, &v);
+    return scr_hash_get(h, key) != NULL && v != 0;
+}
+
+int scr_flush_has(const scr_hash *h, int id, const char *flag)
+{
+    return flag_of(scr_hash_get_kv_int(h, "DATASET", id), flag);
 }
 
 int scr_flush_set_lost(scr_hash *h, int id)

@@ -91,6 +91,17 @@ static void check_files(const struct build *b, const char *root, const scr_hash 
 
 /* --- rank2file --- */
 
+/* Writes a part of those ranks. */
+static int write_part(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      const struct scr_rank2file *ranks, struct scr_err *err)
+{
+    char *path = scr_rank2file_part_path(p, id, ranks->of[0]->rank);
+    int rc =
+        path ? scr_rank2file_write(env->sys, path, ranks, err) : scr_no_memory(err);
+    free(path);
+    return rc;
+}
+
 /* Parts of bounded size, of one rank after the other; root gets their names. */
 static int write_parts(const struct scr_env *env, const struct scr_prefix *p, int id,
                        const struct scr_rank2file *all, struct scr_rank2file_root *root,
@@ -107,10 +118,7 @@ static int write_parts(const struct scr_env *env, const struct scr_prefix *p, in
         const struct scr_rank2file part = { .ranks = all->ranks,
                                             .of = &all->of[first],
                                             .n = i + 1 - first };
-        char *path = scr_rank2file_part_path(p, id, part.of[0]->rank);
-        rc =
-            path ? scr_rank2file_write(env->sys, path, &part, err) : scr_no_memory(err);
-        free(path);
+        rc = write_part(env, p, id, &part, err);
         root->part[root->n++] = all->of[first]->rank;
         first = i + 1;
         scr_str_free(&packed);

@@ -88,10 +88,8 @@ static int spare(struct work *w, int id, uint64_t *spared, struct scr_err *err)
     return rc;
 }
 
-static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
+static int spare_others(struct work *w, uint64_t *spared, struct scr_err *err)
 {
-    TRY(scr_paths_add(w->env, w->p, w->id, &w->paths, err));
-    TRY(scr_paths_add_landed(w->env, w->p, w->id, &w->paths, err));
     struct scr_owner *owner = NULL;
     size_t n = 0;
     int rc;
@@ -101,6 +99,13 @@ static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
 out:
     free(owner);
     return rc;
+}
+
+static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
+{
+    TRY(scr_paths_add(w->env, w->p, w->id, &w->paths, err));
+    TRY(scr_paths_add_landed(w->env, w->p, w->id, &w->paths, err));
+    return spare_others(w, spared, err);
 }
 
 /* --- all of it --- */

@@ -136,6 +136,20 @@ static double begin_of(const struct look *l)
     return is ? (double)st.st_mtime : 0;
 }
 
+/* By its plan, or else by the index. */
+static int describe(struct look *l, const scr_hash *plan, const struct scr_index *index,
+                    struct scr_err *err)
+{
+    struct scr_dataset d = { 0 };
+    struct scr_index_entry e;
+    if (scr_dataset_get(scr_hash_get(plan, "DSET"), &d, NULL) != SCR_OK &&
+        scr_index_get(index, l->f->id, &e, NULL) == SCR_OK)
+        d = e.dset;
+    l->f->bytes = d.size;
+    l->f->name = scr_strdup(d.name ? d.name : "?");
+    return l->f->name ? SCR_OK : scr_no_memory(err);
+}
+
 static int measure(struct look *l, const struct scr_index *index, double now,
                    struct scr_err *err)
 {
@@ -145,15 +159,7 @@ static int measure(struct look *l, const struct scr_index *index, double now,
     if (rc != SCR_OK && rc != SCR_E_NOENT)
         TRY_OUT(scr_fail(err, rc, 0, "%s", why.text));
     l->f->is_async = rc == SCR_OK;
-    /* By its plan, or else by the index. */
-    struct scr_dataset d = { 0 };
-    struct scr_index_entry e;
-    if (scr_dataset_get(scr_hash_get(plan, "DSET"), &d, NULL) != SCR_OK &&
-        scr_index_get(index, l->f->id, &e, NULL) == SCR_OK)
-        d = e.dset;
-    l->f->bytes = d.size;
-    l->f->name = scr_strdup(d.name ? d.name : "?");
-    TRY_OUT(l->f->name ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(describe(l, plan, index, err));
     l->f->since = begin_of(l);
     TRY_OUT(count(l, plan, err));
     if (l->f->since > 0 && now - l->f->since >= SETTLED_S)

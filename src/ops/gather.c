@@ -117,6 +117,15 @@ static int name_file(struct job *j, struct item *it, const scr_meta *meta,
     return check_named(it, err);
 }
 
+/* Mode, owner and times as recorded when the dataset was completed: the cached file
+ * may have been rebuilt since. */
+static void describe(struct job *j, struct item *it)
+{
+    (void)scr_file_stat(j->g->env->sys, it->src, &it->attr, NULL);
+    if (!it->is_red)
+        (void)scr_meta_get_stat(it->meta, &it->attr);
+}
+
 static int item_init(struct job *j, struct item *it, const char *path,
                      const scr_meta *meta, struct scr_err *err)
 {
@@ -128,11 +137,7 @@ static int item_init(struct job *j, struct item *it, const char *path,
         return scr_fail(err, SCR_E_CORRUPT, 0, "copy %s: it was never completed", path);
     TRY(strcmp(type, "FULL") == 0 ? name_file(j, it, meta, err)
                                   : name_red(j, it, type, err));
-    /* Mode, owner and times as recorded when the dataset was completed: the cached
-     * file may have been rebuilt since. */
-    (void)scr_file_stat(j->g->env->sys, it->src, &it->attr, NULL);
-    if (!it->is_red)
-        (void)scr_meta_get_stat(it->meta, &it->attr);
+    describe(j, it);
     return SCR_OK;
 }
 

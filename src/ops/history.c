@@ -358,19 +358,23 @@ static void take_loop_end(const struct taken *t)
     close_seat(t->h, s);
 }
 
+static void end_run(const struct taken *t, struct scr_hist_run *r)
+{
+    touch(t->h, t->s, t->e->at);
+    settle(t->h, t->s);
+    close_seat(t->h, t->s);
+    r->end = t->e->note != NULL ? SCR_RUN_HALTED : SCR_RUN_ENDED;
+    if (t->e->secs >= 0)
+        r->wall = r->init + t->e->secs;
+}
+
 static void take_run_end(const struct taken *t)
 {
     struct scr_hist_run *r = run_of(t->h, t->s);
     if (scr_event_by(t->e) == SCR_BY_LOOP)
         take_loop_end(t);
-    else if (r != NULL) {
-        touch(t->h, t->s, t->e->at);
-        settle(t->h, t->s);
-        close_seat(t->h, t->s);
-        r->end = t->e->note != NULL ? SCR_RUN_HALTED : SCR_RUN_ENDED;
-        if (t->e->secs >= 0)
-            r->wall = r->init + t->e->secs;
-    }
+    else if (r != NULL)
+        end_run(t, r);
 }
 
 static void node_add(struct scr_history *h, const char *name, double at,

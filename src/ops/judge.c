@@ -105,6 +105,19 @@ static const struct {
     [SCR_SURVEY_KEPT] = { SCR_CANDIDATE_KEPT, SCR_COPY_KEPT, SCR_LOOK_ERROR },
 };
 
+/* As a start does with the settings of q (core/revive.c). */
+static void apply_settings(const struct scr_judge *q, struct scr_candidate *c)
+{
+    if (q->purge)
+        c->copy = SCR_COPY_PURGED;
+    else if (!q->distribute && c->state != SCR_CANDIDATE_INCOMPLETE)
+        c->copy = SCR_COPY_KEPT;
+    else if (is_foreign(q, c))
+        c->copy = SCR_COPY_WHOLE;
+    if (c->copy == SCR_COPY_KEPT && c->state != SCR_CANDIDATE_KEPT)
+        find(c, SCR_CANDIDATE_KEPT, "SCR_DISTRIBUTE=0: a start leaves it as it is");
+}
+
 static int judge_survey(const struct scr_judge *q, const struct scr_survey *s,
                         const struct scr_survey_dataset *d, struct scr_candidate *c,
                         struct scr_err *err)
@@ -121,15 +134,7 @@ static int judge_survey(const struct scr_judge *q, const struct scr_survey *s,
     c->look = of_survey[state].look;
     if (state >= SCR_SURVEY_OPEN)
         find(c, of_survey[state].state, "%s", reason.text);
-    /* As a start does with the settings of q (core/revive.c). */
-    if (q->purge)
-        c->copy = SCR_COPY_PURGED;
-    else if (!q->distribute && c->state != SCR_CANDIDATE_INCOMPLETE)
-        c->copy = SCR_COPY_KEPT;
-    else if (is_foreign(q, c))
-        c->copy = SCR_COPY_WHOLE;
-    if (c->copy == SCR_COPY_KEPT && c->state != SCR_CANDIDATE_KEPT)
-        find(c, SCR_CANDIDATE_KEPT, "SCR_DISTRIBUTE=0: a start leaves it as it is");
+    apply_settings(q, c);
     if (d->d.id != 0 && !d->d.is_ckpt)
         find(c, SCR_CANDIDATE_OUTPUT, "output, not a checkpoint");
     if (c->why == NULL)
@@ -271,6 +276,17 @@ static int hint_at_rebuild(const struct scr_judge *q, struct scr_candidate *c,
                : scr_no_memory(err);
 }
 
+/* The summary, or its content once the dataset is entered. */
+static int read_summary(const struct scr_judge *q, struct scr_candidate *c,
+                        int *complete, scr_hash *dset, struct scr_err *err)
+{
+    (void)scr_arrival_look(q->env, q->prefix, c->id, &c->arrived, dset, NULL);
+    *complete = c->arrived;
+    if (c->arrived)
+        return SCR_OK;
+    return scr_prefix_summary_read(q->env, q->prefix, c->id, complete, dset, err);
+}
+
 /* It may be unknown whether it has the record of missing names. */
 static int read_records(const struct scr_judge *q, struct scr_candidate *c,
                         int *complete, scr_hash *dset, struct scr_rank2file *list,
@@ -283,11 +299,7 @@ static int read_records(const struct scr_judge *q, struct scr_candidate *c,
     *complete = c->unplaced = rc != SCR_E_NOENT;
     if (c->unplaced)
         return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
-    /* The summary, or its content once the dataset is entered. */
-    (void)scr_arrival_look(q->env, q->prefix, c->id, &c->arrived, dset, NULL);
-    *complete = c->arrived;
-    if (!c->arrived)
-        TRY(scr_prefix_summary_read(q->env, q->prefix, c->id, complete, dset, err));
+    TRY(read_summary(q, c, complete, dset, err));
     return scr_prefix_rank2file_read(q->env, q->prefix, c->id, list, err);
 }
 
@@ -392,6 +404,19 @@ out:
     return rc;
 }
 
+/* Bytes of what is read: the datasets that the index calls good. */
+static void start_progress(const struct scr_judge *q, const struct scr_index *index)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < index->n; i++) {
+        const struct scr_index_entry *e = &index->of[i];
+        if (e->complete && e->failed == NULL && e->dset.is_ckpt)
+            total += e->dset.size;
+    }
+    if (q->progress != NULL)
+        scr_progress_start(q->progress, q->progress_out, total);
+}
+
 /* In cache its number is another dataset's. */
 static int has_clash(const struct scr_judgement *j, int id)
 {
@@ -406,15 +431,7 @@ static int judge_prefix(const struct scr_judge *q, const struct scr_index *index
 {
     struct scr_ids ids = { 0 };
     int rc = all_ids(q, index, &ids, err);
-    /* Bytes of what is read: the datasets that the index calls good. */
-    uint64_t total = 0;
-    for (size_t i = 0; i < index->n; i++) {
-        const struct scr_index_entry *e = &index->of[i];
-        if (e->complete && e->failed == NULL && e->dset.is_ckpt)
-            total += e->dset.size;
-    }
-    if (q->progress != NULL)
-        scr_progress_start(q->progress, q->progress_out, total);
+    start_progress(q, index);
     for (size_t i = ids.n; i-- > 0 && rc == SCR_OK;) {
         struct scr_candidate *c = add(j, ids.id[i], 0);
         if (c != NULL)

@@ -9,6 +9,11 @@
 #include "base/str.h"
 #include "store/eventlog.h"
 
+static int is(const struct scr_event *e, const char *name)
+{
+    return strcmp(e->event, name) == 0;
+}
+
 static int set_text(char **to, const char *text, struct scr_err *err)
 {
     char *copy = scr_strdup(text);
@@ -27,6 +32,18 @@ static int lose(struct scr_runlog *l, const char *node, struct scr_err *err)
     l->lost_since += n->run != l->runs + 1;
     n->run = l->runs + 1;
     return SCR_OK;
+}
+
+/* A list that cannot be read names no node. */
+static int lose_list(struct scr_runlog *l, const char *list, struct scr_err *err)
+{
+    struct scr_hostlist nodes = SCR_HOSTLIST_INIT;
+    if (list != NULL)
+        (void)scr_hostlist_expand_front(list, SCR_HOSTLIST_FRONT, &nodes, NULL);
+    for (size_t i = 0; i < nodes.n; i++)
+        (void)scr_table_add(&l->lost, nodes.name[i]);
+    scr_hostlist_free(&nodes);
+    return scr_table_ok(&l->lost) ? SCR_OK : scr_no_memory(err);
 }
 
 /* --- the kinds of events --- */
@@ -108,14 +125,7 @@ static int fail(struct scr_runlog *l, const struct scr_event *e, struct scr_err 
     for (int i = 0; i < SCR_FAILURES; i++)
         if (e->class != NULL && strcmp(e->class, classes[i]) == 0)
             l->failures[i]++;
-    /* A list that cannot be read names no node. */
-    struct scr_hostlist nodes = SCR_HOSTLIST_INIT;
-    if (e->nodelist != NULL)
-        (void)scr_hostlist_expand_front(e->nodelist, SCR_HOSTLIST_FRONT, &nodes, NULL);
-    for (size_t i = 0; i < nodes.n; i++)
-        (void)scr_table_add(&l->lost, nodes.name[i]);
-    scr_hostlist_free(&nodes);
-    return scr_table_ok(&l->lost) ? SCR_OK : scr_no_memory(err);
+    return lose_list(l, e->nodelist, err);
 }
 
 static const struct {
@@ -135,7 +145,7 @@ int scr_runlog_add(struct scr_runlog *l, const struct scr_event *e, struct scr_e
     if (scr_event_by(e) == SCR_BY_LIBRARY && e->at > l->seen)
         l->seen = e->at;
     for (size_t i = 0; i < NKINDS; i++)
-        if (strcmp(e->event, kinds[i].event) == 0)
+        if (is(e, kinds[i].event))
             return kinds[i].take(l, e, err);
     return SCR_OK;
 }

@@ -397,6 +397,15 @@ static int check_not_written_over(struct scr_scan *s, struct scr_err *err)
     return rc;
 }
 
+/* A filemap may have been read before it was known how many ranks there are. */
+static void check_ranks(const struct scr_scan *s, struct scr_faults *f)
+{
+    const struct scr_rank2file *l = &s->files;
+    for (size_t i = l->n; i > 0 && l->ranks > 0 && l->of[i - 1]->rank >= l->ranks; i--)
+        scr_faults_add(f, "%s/%d" MAP_SUFFIX ": rank %d of a run of %d", s->dir,
+                       l->of[i - 1]->rank, l->of[i - 1]->rank, l->ranks);
+}
+
 /* Lists what is on its way once there is so much of it: sets come with ranks from all
  * over the run. */
 static void settle(struct scr_scan *s, size_t least)
@@ -417,15 +426,8 @@ int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *e
     for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++)
         rc = take_map(s, s->map_rank[i], f, err);
     settle(s, 1);
-    if (rc == SCR_OK) {
-        /* A filemap may have been read before it was known how many ranks there
-         * are. */
-        const struct scr_rank2file *l = &s->files;
-        for (size_t i = l->n; i > 0 && l->ranks > 0 && l->of[i - 1]->rank >= l->ranks;
-             i--)
-            scr_faults_add(f, "%s/%d" MAP_SUFFIX ": rank %d of a run of %d", s->dir,
-                           l->of[i - 1]->rank, l->of[i - 1]->rank, l->ranks);
-    }
+    if (rc == SCR_OK)
+        check_ranks(s, f);
     return rc == SCR_OK && !scr_rank2file_ok(&s->files) ? scr_no_memory(err) : rc;
 }
 

@@ -13,6 +13,12 @@
 
 /* --- files --- */
 
+/* Where a listed file lies; malloc'd. */
+static char *path_of(const struct scr_scan *s, const char *name, int is_red)
+{
+    return scr_path_join(is_red ? s->dir : s->root, name);
+}
+
 /* Enters a file that is there in the recorded size; 1 if it is. */
 static int enter_file(const struct scr_scan *s, scr_hash *rank, const char *name,
                       const scr_meta *meta)
@@ -21,7 +27,7 @@ static int enter_file(const struct scr_scan *s, scr_hash *rank, const char *name
     uint64_t size = 0;
     uint32_t crc;
     int is_red = scr_meta_text(meta, SCR_META_TYPE) != NULL && !scr_meta_is_full(meta);
-    char *path = scr_path_join(is_red ? s->dir : s->root, name);
+    char *path = path_of(s, name, is_red);
     int there = path != NULL && scr_meta_get_filesize(meta, &size) == SCR_OK &&
                 scr_file_stat(s->env->sys, path, &st, NULL) == SCR_OK &&
                 S_ISREG(st.st_mode) && (uint64_t)st.st_size == size;
@@ -80,6 +86,20 @@ static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *goo
 
 /* --- sets --- */
 
+/* The set, by the first of its headers that can be read. */
+static void read_set(const struct scr_scan *s, const struct scr_scan_set *set,
+                     struct scr_setdesc *known)
+{
+    *known = (struct scr_setdesc){ 0 };
+    for (int i = 0; i < set->n && known->n == 0; i++) {
+        struct scr_redhead h;
+        if (!set->found[i] || scr_redhead_read(s->env, set->red[i], &h, NULL) != SCR_OK)
+            continue;
+        *known = h.info.set;
+        scr_redhead_fini(&h);
+    }
+}
+
 /* The command that rebuilds the set. */
 static int add_command(const struct scr_scan_set *set, scr_hash *d, int lost,
                        struct scr_err *err)
@@ -98,16 +118,9 @@ static int add_command(const struct scr_scan_set *set, scr_hash *d, int lost,
 static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
                      scr_hash *d, const struct scr_ids *good, struct scr_err *err)
 {
-    struct scr_setdesc known = { 0 };
+    struct scr_setdesc known;
     int lost = -1;
-    /* The set, by the first of its headers that can be read. */
-    for (int i = 0; i < set->n && known.n == 0; i++) {
-        struct scr_redhead h;
-        if (!set->found[i] || scr_redhead_read(s->env, set->red[i], &h, NULL) != SCR_OK)
-            continue;
-        known = h.info.set;
-        scr_redhead_fini(&h);
-    }
+    read_set(s, set, &known);
     const char *scheme = scr_scheme_name(set->scheme);
     scr_hash_setf(d, NULL, "%s %d MEMBERS %d", scheme, set->set_id, set->n);
     for (int i = 0; i < set->n; i++) {

@@ -89,20 +89,25 @@ int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, 
 typedef int file_step(struct scr_move *m, const struct scr_listed *f,
                       const char *staged, const char *placed, struct scr_err *err);
 
+static int take_step(struct scr_move *m, const struct scr_listed *f, file_step *step,
+                     struct scr_err *err)
+{
+    char *staged = scr_path_join(m->stage, f->item.name);
+    char *placed = scr_path_join(m->p->path, f->item.name);
+    int rc = staged && placed ? step(m, f, staged, placed, err) : scr_no_memory(err);
+    free(staged);
+    free(placed);
+    return rc;
+}
+
 static int each_file(struct scr_move *m, const struct scr_rank2file *files,
                      file_step *step, struct scr_err *err)
 {
     int rc = SCR_OK;
     for (size_t i = 0; i < files->n; i++)
         for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
-            if (rc == SCR_OK) {
-                char *staged = scr_path_join(m->stage, f->item.name);
-                char *placed = scr_path_join(m->p->path, f->item.name);
-                rc = staged && placed ? step(m, f, staged, placed, err)
-                                      : scr_no_memory(err);
-                free(staged);
-                free(placed);
-            }
+            if (rc == SCR_OK)
+                rc = take_step(m, f, step, err);
     return rc;
 }
 

@@ -232,6 +232,11 @@ static int find_holder(struct look *l, int *held, struct scr_lock_holder *who,
     return rc;
 }
 
+static int has_run_loop(const struct look *l)
+{
+    return scr_prefix_lock_is_held(&l->env, l->q->prefix, SCR_RUN_LOCK) > 0;
+}
+
 /* Without an event log. */
 static enum scr_status_state state_by_files(const struct look *l)
 {
@@ -250,7 +255,7 @@ static enum scr_status_state state_of(const struct look *l, int held)
     int is_open = s->log.runs > 0 ? s->log.ended <= 0 : l->open.job_id != NULL;
     if (held > 0 || (held < 0 && is_open && s->now - s->seen < SILENT_S))
         return SCR_STATUS_RUNNING;
-    if (scr_prefix_lock_is_held(&l->env, l->q->prefix, SCR_RUN_LOCK) > 0)
+    if (has_run_loop(l))
         return SCR_STATUS_STARTING;
     if (s->log.runs == 0)
         return state_by_files(l);
@@ -332,6 +337,22 @@ static int lost_members(const struct scr_survey_set *set)
     return n;
 }
 
+/* By the filemap; of the losses that it survives, those of the set that has lost most
+ * are past. */
+static void measure_sets(struct scr_status_cache *c, const struct scr_survey *survey,
+                         const struct scr_survey_dataset *d)
+{
+    struct scr_setdesc desc;
+    const struct scr_entry *e = scr_filemap_first(survey->map, d->id);
+    int worst = 0;
+    for (SCR_EACH(const struct scr_survey_set, set, &d->sets))
+        worst = lost_members(set) > worst ? lost_members(set) : worst;
+    scr_setdesc_get(e ? e->desc : NULL, &desc);
+    c->has_scheme = desc.failures >= 0;
+    c->scheme = desc.scheme;
+    c->survives = desc.failures < 0 || !c->is_seen ? -1 : desc.failures - worst;
+}
+
 /* A dataset by the caches in reach. */
 static int look_into(const struct scr_survey *survey, int id,
                      struct scr_status_cache *c, struct scr_err *err)
@@ -348,17 +369,7 @@ static int look_into(const struct scr_survey *survey, int id,
     rc = scr_survey_judge(survey, &d, 0, &state, &why);
     c->is_seen = state <= SCR_SURVEY_MENDABLE;
     c->is_lost = state == SCR_SURVEY_LOST;
-    /* By the filemap; of the losses that it survives, those of the set that has lost
-     * most are past. */
-    struct scr_setdesc desc;
-    const struct scr_entry *e = scr_filemap_first(survey->map, d.id);
-    int worst = 0;
-    for (SCR_EACH(const struct scr_survey_set, set, &d.sets))
-        worst = lost_members(set) > worst ? lost_members(set) : worst;
-    scr_setdesc_get(e ? e->desc : NULL, &desc);
-    c->has_scheme = desc.failures >= 0;
-    c->scheme = desc.scheme;
-    c->survives = desc.failures < 0 || !c->is_seen ? -1 : desc.failures - worst;
+    measure_sets(c, survey, &d);
     scr_survey_dataset_fini(&d);
     return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
 }
@@ -450,6 +461,16 @@ out:
     return rc;
 }
 
+static void find_restart(struct scr_status *s)
+{
+    const struct scr_status_dataset *cached = &s->cache.d;
+    if (s->saved.id > 0 && s->saved.is_ckpt)
+        s->restart = &s->saved;
+    if (cached->id > 0 && cached->is_ckpt && !s->cache.is_lost &&
+        (s->restart == NULL || cached->id >= s->restart->id))
+        s->restart = cached;
+}
+
 static int find_flush(struct look *l, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -535,12 +556,7 @@ static int gather(struct look *l, struct scr_err *err)
     TRY(find_cached(l, err));
     TRY(find_flush(l, err));
     TRY(find_advice(l, err));
-    const struct scr_status_dataset *cached = &s->cache.d;
-    if (s->saved.id > 0 && s->saved.is_ckpt)
-        s->restart = &s->saved;
-    if (cached->id > 0 && cached->is_ckpt && !s->cache.is_lost &&
-        (s->restart == NULL || cached->id >= s->restart->id))
-        s->restart = cached;
+    find_restart(s);
     for (int i = 0; i < SCR_FAILURES; i++)
         s->failures[i] = l->pilot.failures[i] > s->log.failures[i]
                              ? l->pilot.failures[i]

@@ -38,6 +38,16 @@ static int place_rest(const struct scr_env *env, const struct scr_prefix *p, int
     return scr_replacing_end(env, p, id, err);
 }
 
+static void sort_mark(struct scr_dead *d, const struct scr_index *index, int id)
+{
+    struct scr_index_entry e;
+    int known = scr_index_get(index, id, &e, NULL) == SCR_OK;
+    if (!known || !e.dset.is_bypass)
+        d->flushed[d->nflushed++] = id;
+    if (!known || e.dset.is_bypass)
+        d->bypassed[d->nbypassed++] = id;
+}
+
 int scr_dead_take(const struct scr_env *env, const struct scr_prefix *p,
                   struct scr_dead *d, struct scr_err *err)
 {
@@ -51,14 +61,8 @@ int scr_dead_take(const struct scr_env *env, const struct scr_prefix *p,
                                    : scr_no_memory(err);
     if (rc == SCR_OK && scr_index_ids(&index, &d->all, &d->nall) != SCR_OK)
         rc = scr_no_memory(err);
-    for (size_t i = 0; i < d->n && rc == SCR_OK; i++) {
-        struct scr_index_entry e;
-        int known = scr_index_get(&index, d->mark[i].id, &e, NULL) == SCR_OK;
-        if (!known || !e.dset.is_bypass)
-            d->flushed[d->nflushed++] = d->mark[i].id;
-        if (!known || e.dset.is_bypass)
-            d->bypassed[d->nbypassed++] = d->mark[i].id;
-    }
+    for (size_t i = 0; i < d->n && rc == SCR_OK; i++)
+        sort_mark(d, &index, d->mark[i].id);
     for (size_t i = 0; i < d->nbypassed && rc == SCR_OK; i++)
         rc = place_rest(env, p, d->bypassed[i], err);
     scr_index_fini(&index);

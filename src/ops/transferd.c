@@ -392,28 +392,35 @@ static void report_written(struct run *r, scr_hash *h)
     pthread_mutex_unlock(&r->lock);
 }
 
+/* A file without a dataset that failed is not tried again until it is listed again. */
+static void report_nobodys(const struct run *r, scr_hash *h)
+{
+    for (SCR_HASH_EACH(e, r->files)) {
+        scr_hash_elem *at =
+            scr_hash_elem_get(scr_hash_get(h, "FILES"), scr_hash_elem_key(e));
+        if (at != NULL && is_left(at))
+            scr_hash_set_val(scr_hash_elem_hash(at), "ERROR", r->err.text);
+    }
+}
+
+/* Those that were only interrupted continue later; cancelled ones get that code. */
+static void report_end(struct daemon *d, scr_hash *h)
+{
+    struct run *r = d->run;
+    int rc = r->xfer ? scr_mover_wait(d->mover, r->xfer, &r->err) : r->err.code;
+    for (size_t i = 0; i < r->ranks.n && rc != SCR_E_CANCELLED; i++)
+        scr_transfer_end_rank(h, r->id, r->dset.stamp, r->ranks.id[i], rc, r->err.text);
+    if (r->id == NOBODY && rc != SCR_OK && rc != SCR_E_CANCELLED)
+        report_nobodys(r, h);
+}
+
 static void report(struct daemon *d, scr_hash *h)
 {
     int ended = has_ended(d); /* before: what it wrote last is reported too */
     report_written(d->run, h);
     if (!ended)
         return;
-    /* Those that were only interrupted continue later; cancelled ones get that
-     * code. */
-    struct run *r = d->run;
-    int rc = r->xfer ? scr_mover_wait(d->mover, r->xfer, &r->err) : r->err.code;
-    for (size_t i = 0; i < r->ranks.n && rc != SCR_E_CANCELLED; i++)
-        scr_transfer_end_rank(h, r->id, r->dset.stamp, r->ranks.id[i], rc, r->err.text);
-    if (r->id == NOBODY && rc != SCR_OK && rc != SCR_E_CANCELLED) {
-        /* A file without a dataset that failed is not tried again until it is listed
-         * again. */
-        for (SCR_HASH_EACH(e, r->files)) {
-            scr_hash_elem *at =
-                scr_hash_elem_get(scr_hash_get(h, "FILES"), scr_hash_elem_key(e));
-            if (at != NULL && is_left(at))
-                scr_hash_set_val(scr_hash_elem_hash(at), "ERROR", r->err.text);
-        }
-    }
+    report_end(d, h);
     d->ended = d->run;
     d->run = NULL;
 }
@@ -608,6 +615,18 @@ static int daemon_init(struct daemon *d, struct scr_err *err)
     return d->mover ? SCR_OK : SCR_E_NOMEM;
 }
 
+static void daemon_fini(struct daemon *d)
+{
+    scr_mover_stop(d->mover);
+    scr_mover_free(d->mover);
+    run_free(d->run);
+    run_free(d->next);
+    if (d->life.fd >= 0)
+        scr_lock_release(d->env->sys, &d->life);
+    free(d->file);
+    free(d->life_path);
+}
+
 int scr_transferd_run(const struct scr_env *env, const struct scr_transferd_opts *o,
                       struct scr_err *err)
 {
@@ -620,14 +639,7 @@ int scr_transferd_run(const struct scr_env *env, const struct scr_transferd_opts
         if (!d.over)
             nanosleep(&(struct timespec){ .tv_nsec = TICK_NS }, NULL);
     }
-    scr_mover_stop(d.mover);
-    scr_mover_free(d.mover);
-    run_free(d.run);
-    run_free(d.next);
-    if (d.life.fd >= 0)
-        scr_lock_release(d.env->sys, &d.life);
-    free(d.file);
-    free(d.life_path);
+    daemon_fini(&d);
     if (rc == SCR_OK && o->once && d.failed.code != SCR_OK)
         rc = scr_fail(err, d.failed.code, 0, "%s", d.failed.text);
     return rc;

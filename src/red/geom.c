@@ -234,6 +234,19 @@ static int is_encoding(const struct scr_geom *g, const int *have)
     return 1;
 }
 
+/* The source with the rank-th smallest member number. */
+static int source_at(const struct scr_plan *plan, int rank)
+{
+    for (int j = 0; j < plan->nsrc; j++) {
+        int smaller = 0;
+        for (int i = 0; i < plan->nsrc; i++)
+            smaller += plan->src[i].member < plan->src[j].member;
+        if (smaller == rank)
+            return plan->src[j].member;
+    }
+    return plan->src[0].member;
+}
+
 /* Encoding, every member codes the row it holds the first parity of. Rebuilding, the
  * sources take turns, so that the members being rebuilt only receive what they keep. */
 static int pick_coder(const struct scr_geom *g, const int *have,
@@ -241,15 +254,7 @@ static int pick_coder(const struct scr_geom *g, const int *have,
 {
     if (is_encoding(g, have))
         return plan->dst[0].member;
-    /* The source with the rank-th smallest member number. */
-    for (int j = 0; j < plan->nsrc; j++) {
-        int smaller = 0;
-        for (int i = 0; i < plan->nsrc; i++)
-            smaller += plan->src[i].member < plan->src[j].member;
-        if (smaller == plan->row % plan->nsrc)
-            return plan->src[j].member;
-    }
-    return plan->src[0].member;
+    return source_at(plan, plan->row % plan->nsrc);
 }
 
 int scr_plan_row(const struct scr_geom *g, const int *have, int row,

@@ -262,14 +262,7 @@ struct span {
     size_t n;
 };
 
-static int keeps_crc(const struct scr_member *m, int is_parity)
-{
-    int skip = is_parity ? SCR_MEMBER_NO_PARITY_CRC : SCR_MEMBER_NO_DATA_CRC;
-    return (m->flags & skip) == 0;
-}
-
-/* All of s is in piece p. */
-static int move_piece(struct scr_member *m, struct piece *p, const struct span *s,
+static int move_bytes(struct scr_member *m, const struct piece *p, const struct span *s,
                       struct scr_err *err)
 {
     const struct scr_sys *sys = m->env->sys;
@@ -281,8 +274,22 @@ static int move_piece(struct scr_member *m, struct piece *p, const struct span *
         off = (off_t)(s->off - m->start[p->file]);
         TRY(scr_fdcache_get(&m->fds, p->file, path, &fd, err));
     }
-    TRY(s->dir == READ ? scr_pread_all(SCR_FD(sys, fd, path), s->buf, s->n, off, err)
-                       : scr_pwrite_all(SCR_FD(sys, fd, path), s->buf, s->n, off, err));
+    return s->dir == READ
+               ? scr_pread_all(SCR_FD(sys, fd, path), s->buf, s->n, off, err)
+               : scr_pwrite_all(SCR_FD(sys, fd, path), s->buf, s->n, off, err);
+}
+
+static int keeps_crc(const struct scr_member *m, int is_parity)
+{
+    int skip = is_parity ? SCR_MEMBER_NO_PARITY_CRC : SCR_MEMBER_NO_DATA_CRC;
+    return (m->flags & skip) == 0;
+}
+
+/* All of s is in piece p. */
+static int move_piece(struct scr_member *m, struct piece *p, const struct span *s,
+                      struct scr_err *err)
+{
+    TRY(move_bytes(m, p, s, err));
     if (keeps_crc(m, s->is_parity))
         note(p, s->off, s->buf, s->n);
     return SCR_OK;
@@ -369,17 +376,22 @@ int scr_member_keeps_crc(const struct scr_member *m, const struct scr_sym *sym)
     return keeps_crc(m, sym->is_parity);
 }
 
+static int read_slice(struct scr_member *m, struct piece *p, int is_parity,
+                      uint64_t off, size_t n, struct scr_err *err)
+{
+    if (m->slice == NULL && (m->slice = malloc(SLICE)) == NULL)
+        return scr_no_memory(err);
+    const struct span s = { READ, is_parity, off, m->slice, n };
+    return move_piece(m, p, &s, err);
+}
+
 /* Reads a piece whose bytes did not all pass in order. */
 static int complete(struct scr_member *m, struct piece *p, int is_parity,
                     struct scr_err *err)
 {
-    for (uint64_t at = 0; p->done < p->len && at < p->len; at += SLICE) {
-        if (m->slice == NULL && (m->slice = malloc(SLICE)) == NULL)
-            return scr_no_memory(err);
-        const struct span s = { READ, is_parity, p->off + at, m->slice,
-                                p->len - at < SLICE ? (size_t)(p->len - at) : SLICE };
-        TRY(move_piece(m, p, &s, err));
-    }
+    for (uint64_t at = 0; p->done < p->len && at < p->len; at += SLICE)
+        TRY(read_slice(m, p, is_parity, p->off + at,
+                       p->len - at < SLICE ? (size_t)(p->len - at) : SLICE, err));
     return SCR_OK;
 }
 

@@ -429,6 +429,14 @@ static int close_parts(struct rebuild *r, struct scr_err *err)
     return rc;
 }
 
+static int sync_file(const struct rebuild *r, const char *path, struct scr_err *err)
+{
+    int fd;
+    TRY(scr_open(r->env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err));
+    int rc = scr_fsync(r->env->sys, fd, path, err);
+    return scr_first(rc, scr_close(r->env->sys, &fd, path, err));
+}
+
 /* Files that were good all the time stay as they are, with their times and modes. Their
  * copies go first: so a temporary file left by a crash always belongs to something that
  * still counts as lost, and the next rebuild uses its name again. */
@@ -491,10 +499,7 @@ static int sync_one(const struct rebuild *r, const char *tmp, const char *path,
                     struct scr_err *err)
 {
     (void)path;
-    int fd;
-    TRY(scr_open(r->env->sys, tmp, O_RDONLY | O_NOFOLLOW, 0, &fd, err));
-    int rc = scr_fsync(r->env->sys, fd, tmp, err);
-    return scr_first(rc, scr_close(r->env->sys, &fd, tmp, err));
+    return sync_file(r, tmp, err);
 }
 
 static int rename_one(const struct rebuild *r, const char *tmp, const char *path,
@@ -557,16 +562,8 @@ out:
     return rc;
 }
 
-static int run(struct rebuild *r, int *rebuilt, struct scr_err *err)
+static void free_parts(struct rebuild *r)
 {
-    if (r->n < 1 || r->n > SCR_EC_MAX)
-        return scr_fail(err, SCR_E_RANGE, 0,
-                        "redundancy set of %d members: must have 1 to %d", r->n,
-                        SCR_EC_MAX);
-    r->part = scr_calloc((size_t)r->n, sizeof *r->part);
-    int rc = r->part != NULL ? rebuild_set(r, err) : scr_no_memory(err);
-    for (int i = 0; rebuilt != NULL && i < r->n; i++)
-        rebuilt[i] = rc == SCR_OK ? SCR_HAVE_ALL & ~r->part[i].have : 0;
     for (int i = 0; r->part != NULL && i < r->n; i++) {
         struct part *p = &r->part[i];
         scr_redhead_fini(&p->head);
@@ -577,6 +574,19 @@ static int run(struct rebuild *r, int *rebuilt, struct scr_err *err)
         free(p->redtmp);
     }
     free(r->part);
+}
+
+static int run(struct rebuild *r, int *rebuilt, struct scr_err *err)
+{
+    if (r->n < 1 || r->n > SCR_EC_MAX)
+        return scr_fail(err, SCR_E_RANGE, 0,
+                        "redundancy set of %d members: must have 1 to %d", r->n,
+                        SCR_EC_MAX);
+    r->part = scr_calloc((size_t)r->n, sizeof *r->part);
+    int rc = r->part != NULL ? rebuild_set(r, err) : scr_no_memory(err);
+    for (int i = 0; rebuilt != NULL && i < r->n; i++)
+        rebuilt[i] = rc == SCR_OK ? SCR_HAVE_ALL & ~r->part[i].have : 0;
+    free_parts(r);
     return rc;
 }
 

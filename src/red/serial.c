@@ -14,6 +14,19 @@ struct buffers {
     size_t slice;
 };
 
+static int alloc_buffers(const struct scr_geom *g, struct buffers *b,
+                         struct scr_err *err)
+{
+    uint64_t len = scr_geom_max_rowlen(g);
+    int n = scr_geom_nd(g) + g->k;
+    b->slice = len < SLICE ? (size_t)len : SLICE;
+    for (b->n = 0; b->n < n; b->n++) {
+        b->sym[b->n] = scr_ec_alloc(b->slice);
+        TRY(b->sym[b->n] ? SCR_OK : scr_no_memory(err));
+    }
+    return SCR_OK;
+}
+
 static int run_slice(const struct scr_plan *plan, uint64_t at, size_t n,
                      const struct buffers *b, struct scr_member *const *members,
                      struct scr_err *err)
@@ -54,13 +67,7 @@ int scr_rows_run(const struct scr_geom *g, const int *have,
 {
     struct buffers b;
     int rc;
-    uint64_t len = scr_geom_max_rowlen(g);
-    int n = scr_geom_nd(g) + g->k;
-    b.slice = len < SLICE ? (size_t)len : SLICE;
-    for (b.n = 0; b.n < n; b.n++) {
-        b.sym[b.n] = scr_ec_alloc(b.slice);
-        TRY_OUT(b.sym[b.n] ? SCR_OK : scr_no_memory(err));
-    }
+    TRY_OUT(alloc_buffers(g, &b, err));
     for (int row = 0; row < g->n; row++)
         TRY_OUT(run_row(g, have, row, &b, members, err));
 out:

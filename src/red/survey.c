@@ -177,6 +177,14 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
     return settle(s, err);
 }
 
+/* Drops from map what s has of the dataset already. */
+static void drop_known(const struct scr_survey *s, int id, scr_filemap *map)
+{
+    for (SCR_ENTRIES(e, s->map, id))
+        if (scr_redplace_get(e->desc).store != NULL)
+            scr_filemap_remove_rank_by_dataset(map, id, e->rank);
+}
+
 /* The filemaps stored with a dataset's files are named as those in a control
  * directory. */
 static int read_shared(struct scr_survey *s, const char *cache, int id,
@@ -188,9 +196,7 @@ static int read_shared(struct scr_survey *s, const char *cache, int id,
     if (dir != NULL && map != NULL)
         rc = scr_file_is_there(s->env->sys, dir) ? read_cntl(s, dir, map, err) : SCR_OK;
     if (rc == SCR_OK) {
-        for (SCR_ENTRIES(e, s->map, id))
-            if (scr_redplace_get(e->desc).store != NULL)
-                scr_filemap_remove_rank_by_dataset(map, id, e->rank);
+        drop_known(s, id, map);
         rc = take_map(s->map, map);
     }
     scr_filemap_delete(map);

@@ -85,6 +85,14 @@ struct asked {
     const char *path;
 };
 
+static void enter(struct scr_catalog *c, const struct scr_listed *f)
+{
+    struct scr_listed *mine = scr_listed_copy(&c->files, f);
+    struct asked *a = f->asked != NULL ? scr_table_add(&c->asked, f->asked) : NULL;
+    if (a != NULL && mine != NULL)
+        a->path = mine->item.name;
+}
+
 int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
                     struct scr_err *err)
 {
@@ -93,13 +101,8 @@ int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
     if (c->asked.size == 0)
         scr_table_init(&c->asked, sizeof(struct asked));
     for (size_t i = 0; i < files->n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files)) {
-            struct scr_listed *mine = scr_listed_copy(&c->files, f);
-            struct asked *a =
-                f->asked != NULL ? scr_table_add(&c->asked, f->asked) : NULL;
-            if (a != NULL && mine != NULL)
-                a->path = mine->item.name;
-        }
+        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
+            enter(c, f);
     return scr_table_ok(&c->files) && scr_table_ok(&c->asked) ? SCR_OK
                                                               : scr_no_memory(err);
 }
@@ -116,24 +119,29 @@ static size_t own_part(const struct scr_catalog *c)
     return own;
 }
 
+/* Parts are read from the end: there is the asker's own, before it the one after that,
+ * the one before that, and so on: so wanted ranks that are near cost few parts. */
+static int order_parts(struct scr_catalog *c, struct scr_err *err)
+{
+    struct scr_rank2file_root *root = &c->root;
+    size_t n = root->n;
+    size_t own = own_part(c);
+    int *order = scr_calloc(n, sizeof *order);
+    TRY(order ? SCR_OK : scr_no_memory(err));
+    for (size_t i = 0; i < n; i++)
+        order[n - 1 - i] = root->part[(own + (i % 2 ? i / 2 + 1 : n - i / 2)) % n];
+    free(root->part);
+    root->part = order;
+    return SCR_OK;
+}
+
 static int read_root(struct scr_catalog *c, struct scr_err *err)
 {
     struct scr_rank2file whole = { 0 };
     int rc;
     TRY_OUT(scr_rank2file_top(c->env, c->prefix, c->id, &c->root, &whole, err));
     TRY_OUT(scr_catalog_add(c, &whole, err));
-    /* Parts are read from the end: there is the asker's own, before it the one after
-     * that, the one before that, and so on: so wanted ranks that are near cost few
-     * parts. */
-    struct scr_rank2file_root *root = &c->root;
-    size_t n = root->n;
-    size_t own = own_part(c);
-    int *order = scr_calloc(n, sizeof *order);
-    TRY_OUT(order ? SCR_OK : scr_no_memory(err));
-    for (size_t i = 0; i < n; i++)
-        order[n - 1 - i] = root->part[(own + (i % 2 ? i / 2 + 1 : n - i / 2)) % n];
-    free(root->part);
-    root->part = order;
+    TRY_OUT(order_parts(c, err));
 out:
     c->begun = rc == SCR_OK;
     if (rc != SCR_OK) /* so that the next call can try again */

@@ -28,15 +28,20 @@ struct owners {
     size_t npending;
 };
 
+/* Of a damaged one, which the next edit sets aside, nothing is known. */
+static int read_marks(struct owners *o, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_prefix_state_read(o->env, o->p, "flush.scr", o->flush, &why);
+    return rc == SCR_OK || rc == SCR_E_CORRUPT ? SCR_OK
+                                               : scr_fail(err, rc, 0, "%s", why.text);
+}
+
 static int read_owners(struct owners *o, struct scr_err *err)
 {
     TRY(o->flush ? scr_prefix_index_read(o->env, o->p, &o->index, err)
                  : scr_no_memory(err));
-    /* Of a damaged one, which the next edit sets aside, nothing is known. */
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_prefix_state_read(o->env, o->p, "flush.scr", o->flush, &why);
-    TRY(rc == SCR_OK || rc == SCR_E_CORRUPT ? SCR_OK
-                                            : scr_fail(err, rc, 0, "%s", why.text));
+    TRY(read_marks(o, err));
     return scr_arrivals_pending(o->env, o->p, &o->index, &o->pending, &o->npending,
                                 err);
 }

@@ -61,6 +61,18 @@ static int refill(struct lines *l, struct scr_eventlog_reader *r, size_t *got,
     return SCR_OK;
 }
 
+static int walk_fd(struct lines *l, struct scr_eventlog_reader *r, struct scr_err *err)
+{
+    size_t got;
+    do {
+        TRY(refill(l, r, &got, err));
+        TRY(give_lines(l, r, err));
+    } while (got > 0);
+    /* The last line may have been cut, or have lost only its end. */
+    return l->n == l->at || l->skip ? SCR_OK
+                                    : give(r, l->buf + l->at, l->n - l->at, err);
+}
+
 /* To the tail of the file, which begins in the middle of a line. */
 static int seek(struct lines *l, const struct stat *st, struct scr_eventlog_reader *r,
                 struct scr_err *err)
@@ -80,13 +92,7 @@ static int walk_open(const struct scr_fd *file, const struct stat *st,
     int rc;
     l.buf = malloc(LINE_MAX_BYTES);
     TRY_OUT(l.buf ? seek(&l, st, r, err) : scr_no_memory(err));
-    size_t got;
-    do {
-        TRY_OUT(refill(&l, r, &got, err));
-        TRY_OUT(give_lines(&l, r, err));
-    } while (got > 0);
-    /* The last line may have been cut, or have lost only its end. */
-    TRY_OUT(l.n == l.at || l.skip ? SCR_OK : give(r, l.buf + l.at, l.n - l.at, err));
+    TRY_OUT(walk_fd(&l, r, err));
 out:
     free(l.buf);
     return rc;

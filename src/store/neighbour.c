@@ -346,6 +346,15 @@ static int write_changed(const struct scr_env *env, struct scr_neighbour_hold *h
     return rc;
 }
 
+static void remove_redundancy(const struct scr_env *env, const scr_filemap *map, int id)
+{
+    for (SCR_ENTRIES(e, map, id))
+        for (SCR_EACH(struct scr_file, f, &e->files))
+            if (scr_meta_text(scr_file_meta(f), SCR_META_TYPE) != NULL &&
+                !scr_meta_is_full(scr_file_meta(f)))
+                (void)scr_file_remove(env->sys, f->item.name, NULL);
+}
+
 /* Where there is no room for the new maps, redundancy makes it: without that the
  * dataset is whole still. */
 int scr_neighbour_give_up(const struct scr_env *env, struct scr_neighbour_hold *h,
@@ -354,13 +363,8 @@ int scr_neighbour_give_up(const struct scr_env *env, struct scr_neighbour_hold *
     struct scr_err why = SCR_ERR_INIT;
     int rc = write_changed(env, h, never_completed, &why);
     if (rc == SCR_E_FULL) {
-        for (size_t i = 0; i < h->maps.n; i++) {
-            for (SCR_ENTRIES(e, h->maps.of[i].map, h->what.id))
-                for (SCR_EACH(struct scr_file, f, &e->files))
-                    if (scr_meta_text(scr_file_meta(f), SCR_META_TYPE) != NULL &&
-                        !scr_meta_is_full(scr_file_meta(f)))
-                        (void)scr_file_remove(env->sys, f->item.name, NULL);
-        }
+        for (size_t i = 0; i < h->maps.n; i++)
+            remove_redundancy(env, h->maps.of[i].map, h->what.id);
         scr_err_clear(&why);
         rc = write_changed(env, h, never_completed, &why);
     }

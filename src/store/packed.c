@@ -58,6 +58,25 @@ out:
     return rc;
 }
 
+/* All of it is in the root. */
+static int enter_whole(struct job *j, const struct scr_rank2file *whole,
+                       struct scr_err *err)
+{
+    char *path = scr_rank2file_path(j->p, j->id, "");
+    int rc = enter_list(j, path, whole, err);
+    free(path);
+    return rc;
+}
+
+/* Deeper trees and lists in summaries have other writers, which compress nothing. */
+static int check_level(int id, int level, struct scr_err *err)
+{
+    return level == 0 || level == 1
+               ? SCR_OK
+               : scr_fail(err, level > 1 ? SCR_E_CORRUPT : SCR_E_MISSING, 0,
+                          "rank2file of dataset %d: no list that can be rewritten", id);
+}
+
 int scr_packed_enter(const struct scr_env *env, const struct scr_prefix *p, int id,
                      const struct scr_rank2file *packed, struct scr_err *err)
 {
@@ -69,16 +88,8 @@ int scr_packed_enter(const struct scr_env *env, const struct scr_prefix *p, int 
         return SCR_OK;
     int rc;
     TRY_OUT(scr_rank2file_top(env, p, id, &root, &whole, err));
-    /* Deeper trees and lists in summaries have other writers, which compress
-     * nothing. */
-    if (root.level != 0 && root.level != 1)
-        TRY_OUT(scr_fail(err, root.level > 1 ? SCR_E_CORRUPT : SCR_E_MISSING, 0,
-                         "rank2file of dataset %d: no list that can be rewritten", id));
-    /* All of it is in the root. */
-    char *path = scr_rank2file_path(j.p, j.id, "");
-    rc = enter_list(&j, path, &whole, err);
-    free(path);
-    TRY_OUT(rc);
+    TRY_OUT(check_level(id, root.level, err));
+    TRY_OUT(enter_whole(&j, &whole, err));
     for (size_t i = 0; i < root.n; i++)
         TRY_OUT(enter_part(&j, root.part[i], root.ranks, err));
     if (j.n != want)

@@ -193,6 +193,15 @@ static int add_dirs(struct scr_table *dirs, const char *dest)
     return ok;
 }
 
+static int sync_dir(const struct scr_env *env, const struct scr_prefix *p,
+                    const char *dir, struct scr_err *err)
+{
+    char *path = scr_path_join(p->path, dir);
+    int rc = path ? scr_dir_sync(env->sys, path, err) : scr_no_memory(err);
+    free(path);
+    return rc;
+}
+
 int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
                    const struct scr_rank2file *files, struct scr_err *err)
 {
@@ -203,12 +212,8 @@ int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
             ok = ok && add_dirs(&dirs, f->item.name);
     int rc;
     TRY_OUT(ok ? SCR_OK : scr_no_memory(err));
-    for (SCR_EACH(const struct scr_item, d, &dirs)) {
-        char *path = scr_path_join(p->path, d->name);
-        rc = path ? scr_dir_sync(env->sys, path, err) : scr_no_memory(err);
-        free(path);
-        TRY_OUT(rc);
-    }
+    for (SCR_EACH(const struct scr_item, d, &dirs))
+        TRY_OUT(sync_dir(env, p, d->name, err));
 out:
     scr_table_fini(&dirs);
     return rc;

@@ -242,6 +242,15 @@ static int look_at_all(struct look *l, struct scr_err *err)
     return SCR_OK;
 }
 
+static int read_index(struct look *l, struct scr_err *err)
+{
+    TRY(scr_prefix_index_read(l->env, l->p, &l->index, err));
+    if ((scr_index_ids(&l->index, &l->ids, &l->n) != SCR_OK ||
+         (l->own = scr_calloc(l->n, sizeof *l->own)) == NULL))
+        return scr_no_memory(err);
+    return SCR_OK;
+}
+
 void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -253,10 +262,7 @@ void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, 
                       .heir = SCR_TABLE_OF(struct scr_item),
                       .lists = LISTS };
     int rc;
-    TRY_OUT(scr_prefix_index_read(l.env, l.p, &l.index, &why));
-    if ((scr_index_ids(&l.index, &l.ids, &l.n) != SCR_OK ||
-         (l.own = scr_calloc(l.n, sizeof *l.own)) == NULL))
-        TRY_OUT(scr_no_memory(&why));
+    TRY_OUT(read_index(&l, &why));
     if (is_good(&l, id))
         TRY_OUT(look_at_all(&l, &why));
 out:

@@ -70,6 +70,13 @@ static int is_known(struct scr_wanted *w, const struct stat *now)
     return known;
 }
 
+static void remember(struct scr_wanted *w, const struct stat *now)
+{
+    pthread_mutex_lock(&w->lock);
+    w->plan = *now;
+    pthread_mutex_unlock(&w->lock);
+}
+
 /* The first file is about to get its name. */
 static int demote_once(struct scr_wanted *w, const struct scr_env *env,
                        const struct scr_prefix *p, const scr_hash *plan,
@@ -122,10 +129,7 @@ int scr_wanted_check(struct scr_wanted *w, const struct scr_env *env,
     if (is_known(w, &now))
         return SCR_OK;
     TRY(read_plan(w, env, p, id, stamp, err));
-    if (is_settled(&now, asked)) {
-        pthread_mutex_lock(&w->lock);
-        w->plan = now;
-        pthread_mutex_unlock(&w->lock);
-    }
+    if (is_settled(&now, asked))
+        remember(w, &now);
     return SCR_OK;
 }

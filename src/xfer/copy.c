@@ -57,6 +57,17 @@ static int open_source(const struct scr_sys *sys, const struct scr_copy *job, in
     return SCR_OK;
 }
 
+/* Starts to write bytes to the device while the rest is copied: the last n bytes up to
+ * `end`. A hint: what fails there, fsync says. */
+static void sync_ahead(const struct scr_sys *sys, int out, uint64_t end, size_t n)
+{
+    uint64_t from = (end - n) / SYNC_AHEAD * SYNC_AHEAD;
+    uint64_t to = end / SYNC_AHEAD * SYNC_AHEAD;
+    if (to > from)
+        (void)sys->sync_file_range(out, (off_t)from, (off_t)(to - from),
+                                   SYNC_FILE_RANGE_WRITE);
+}
+
 /* n bytes that are in memory to out; counts and sums up on the way. */
 static int put(const struct scr_stream *s, const void *bytes, size_t n,
                struct scr_err *err)
@@ -67,15 +78,8 @@ static int put(const struct scr_stream *s, const void *bytes, size_t n,
     s->got->size += n;
     TRY(s->out >= 0 ? scr_write_all(SCR_FD(s->sys, s->out, s->tmp), bytes, n, err)
                     : SCR_OK);
-    if (s->out >= 0 && job->sync) {
-        /* Starts to write the last n bytes to the device while the rest is copied. A
-         * hint: what fails there, fsync says. */
-        uint64_t from = (s->got->size - n) / SYNC_AHEAD * SYNC_AHEAD;
-        uint64_t to = s->got->size / SYNC_AHEAD * SYNC_AHEAD;
-        if (to > from)
-            (void)s->sys->sync_file_range(s->out, (off_t)from, (off_t)(to - from),
-                                          SYNC_FILE_RANGE_WRITE);
-    }
+    if (s->out >= 0 && job->sync)
+        sync_ahead(s->sys, s->out, s->got->size, n);
     if (job->pace != NULL)
         TRY(job->pace->step(job->pace->arg, n, err));
     return SCR_OK;

@@ -62,6 +62,13 @@ static int put_packed(void *arg, const void *buf, size_t n, struct scr_err *err)
     return put(s, buf, n, err);
 }
 
+static int pack_some(struct scr_stream *s, size_t n, struct scr_err *err)
+{
+    s->got->crc = scr_crc32(s->got->crc, s->buf, n);
+    s->got->size += n;
+    return scr_zst_feed(s->z, s->buf, n, put_packed, s, err);
+}
+
 static int changed(const struct scr_stream *s, struct scr_err *err)
 {
     return scr_fail(err, SCR_E_CORRUPT, 0, "copy %s: it changed while it was read",
@@ -82,11 +89,8 @@ static int pack_all(struct scr_stream *s, int *worth, struct scr_err *err)
         TRY(scr_read_upto(SCR_FD(s->sys, s->in, s->job->src), s->buf, BUF, &n, err));
         if (n > size - s->got->size)
             return changed(s, err);
-        if (n > 0) {
-            s->got->crc = scr_crc32(s->got->crc, s->buf, n);
-            s->got->size += n;
-            TRY(scr_zst_feed(s->z, s->buf, n, put_packed, s, err));
-        }
+        if (n > 0)
+            TRY(pack_some(s, n, err));
         if (!looked && s->got->size >= LOOK_AT) {
             *worth = is_worth_it(s->got->size, s->got->stored_size);
             looked = 1;

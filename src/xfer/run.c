@@ -149,6 +149,18 @@ static int make_dir(const struct scr_sys *sys, const struct batch *b, size_t i,
 
 /* --- compression --- */
 
+/* Nothing but a file that an earlier flush compressed may be in the way of the
+ * compressed one, and its name must not get too long. */
+static int can_pack(const struct scr_sys *sys, const char *zst)
+{
+    struct stat st;
+    if (zst == NULL || strlen(scr_path_base(zst)) > NAME_MAX)
+        return 0;
+    int rc = scr_file_stat(sys, zst, &st, NULL);
+    return rc == SCR_E_NOENT ||
+           (rc == SCR_OK && S_ISREG(st.st_mode) && scr_recode_is_ours(sys, zst));
+}
+
 /* 1 if file i of the batch must be compressed. */
 static int wants_pack(const struct scr_xfer *x, const struct scr_sys *sys,
                       struct batch *b, size_t i)
@@ -157,14 +169,18 @@ static int wants_pack(const struct scr_xfer *x, const struct scr_sys *sys,
     if (x->o.pack == 0 || (f->has_size && scr_recode_is_too_small(f->size)))
         return 0;
     b->zst[i] = scr_asprintf("%s" SCR_ZST_SUFFIX, b->file[i]->dst);
-    /* Nothing but a file that an earlier flush compressed may be in the way of the
-     * compressed one, and its name must not get too long. */
-    struct stat st;
-    if (b->zst[i] == NULL || strlen(scr_path_base(b->zst[i])) > NAME_MAX)
-        return 0;
-    int rc = scr_file_stat(sys, b->zst[i], &st, NULL);
-    return rc == SCR_E_NOENT ||
-           (rc == SCR_OK && S_ISREG(st.st_mode) && scr_recode_is_ours(sys, b->zst[i]));
+    return can_pack(sys, b->zst[i]);
+}
+
+/* The result. */
+static void note_packed(struct batch *b, size_t i, const struct scr_copied *got)
+{
+    struct scr_xfer_file *f = b->file[i];
+    f->packed = got->packed;
+    f->stored_size = got->stored_size;
+    f->stored_crc = got->stored_crc;
+    if (got->packed)
+        b->job[i].dst = b->zst[i];
 }
 
 /* --- a batch --- */
@@ -196,13 +212,8 @@ static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch
     b->job[i].pace = NULL; /* it ends here */
     if (rc != SCR_OK)
         return rc;
-    if (b->job[i].code == SCR_COPY_PACK) {
-        f->packed = got.packed;
-        f->stored_size = got.stored_size;
-        f->stored_crc = got.stored_crc;
-        if (got.packed)
-            b->job[i].dst = b->zst[i];
-    }
+    if (b->job[i].code == SCR_COPY_PACK)
+        note_packed(b, i, &got);
     f->size = got.size;
     f->crc = f->has_crc || x->o.want_crc ? got.crc : 0;
     f->has_crc = f->has_crc || x->o.want_crc;

@@ -385,6 +385,16 @@ static int take_until_done(struct post *p, const struct scr_comm *c,
     return rc;
 }
 
+static int finish_all(struct post *p, const struct scr_comm *c, int rc,
+                      struct scr_err *err)
+{
+    rc = scr_first(rc, take_until_done(p, c, err));
+    for (size_t i = 0; i < p->n; i++)
+        letter_drop(&p->letter[i]);
+    free(p->letter);
+    return rc;
+}
+
 /* --- of bytes --- */
 
 /* Where the place of rank is noted, or may be: there are twice as many as parcels, a
@@ -451,6 +461,16 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
+static void sort_by_rank(struct scr_parcels *p)
+{
+    if (p->n == 0)
+        return;
+    qsort(p->of, p->n, sizeof *p->of, by_rank);
+    memset(p->place, 0, 2 * p->room * sizeof *p->place);
+    for (size_t k = 0; k < p->n; k++)
+        *place_of(p, p->of[k].rank) = k + 1;
+}
+
 int scr_parcels_trade_all(const struct scr_comm *c, int rc,
                           const struct scr_parcels *send, struct scr_parcels *recv,
                           struct scr_err *err)
@@ -466,18 +486,11 @@ int scr_parcels_trade_all(const struct scr_comm *c, int rc,
         if (o->rank != c->rank)
             rc = post_one(&p, c, o->rank, &l, rc, err);
     }
-    rc = scr_first(rc, take_until_done(&p, c, err));
-    for (size_t i = 0; i < p.n; i++)
-        letter_drop(&p.letter[i]);
-    free(p.letter);
+    rc = finish_all(&p, c, rc, err);
     if (rc != SCR_OK)
         scr_parcels_free(recv);
-    else if (recv->n > 0) {
-        qsort(recv->of, recv->n, sizeof *recv->of, by_rank);
-        memset(recv->place, 0, 2 * recv->room * sizeof *recv->place);
-        for (size_t k = 0; k < recv->n; k++)
-            *place_of(recv, recv->of[k].rank) = k + 1;
-    }
+    else
+        sort_by_rank(recv);
     return rc;
 }
 

@@ -20,6 +20,15 @@ static int send_name(const struct scr_comm *c, const char *mine, struct scr_err 
     return scr_mpi_finish(code, &req, "names to rank 0", err);
 }
 
+static int receive_name(const struct scr_comm *c, char name[SCR_ROSTER_NAME_MAX],
+                        struct scr_err *err)
+{
+    MPI_Request req = MPI_REQUEST_NULL;
+    int code = MPI_Irecv(name, SCR_ROSTER_NAME_MAX, MPI_CHAR, MPI_ANY_SOURCE, TAG_NAME,
+                         c->comm, &req);
+    return scr_mpi_finish(code, &req, "names to rank 0", err);
+}
+
 /* All are received, also where there is no memory for them. */
 static int receive_all(const struct scr_comm *c, int n, struct scr_hostlist *names,
                        struct scr_err *err)
@@ -27,13 +36,23 @@ static int receive_all(const struct scr_comm *c, int n, struct scr_hostlist *nam
     char name[SCR_ROSTER_NAME_MAX];
     int rc = SCR_OK;
     for (; n > 0; n--) {
-        MPI_Request req = MPI_REQUEST_NULL;
-        int code = MPI_Irecv(name, SCR_ROSTER_NAME_MAX, MPI_CHAR, MPI_ANY_SOURCE,
-                             TAG_NAME, c->comm, &req);
-        TRY(scr_mpi_finish(code, &req, "names to rank 0", err));
+        TRY(receive_name(c, name, err));
         rc = rc == SCR_OK ? scr_hostlist_add(names, name, err) : rc;
     }
     return rc;
+}
+
+static void sort_once(struct scr_hostlist *names)
+{
+    size_t kept = 0;
+    if (names->n > 0)
+        qsort(names->name, names->n, sizeof *names->name, scr_by_text);
+    for (size_t i = 0; i < names->n; i++)
+        if (kept > 0 && strcmp(names->name[i], names->name[kept - 1]) == 0)
+            free(names->name[i]);
+        else
+            names->name[kept++] = names->name[i];
+    names->n = kept;
 }
 
 int scr_roster_gather(const struct scr_comm *c, const char *mine, int n,
@@ -44,14 +63,6 @@ int scr_roster_gather(const struct scr_comm *c, const char *mine, int n,
         return has ? send_name(c, mine, err) : SCR_OK;
     int rc = has ? scr_hostlist_add(names, mine, err) : SCR_OK;
     rc = scr_first(rc, receive_all(c, n - has, names, rc == SCR_OK ? err : NULL));
-    size_t kept = 0;
-    if (names->n > 0)
-        qsort(names->name, names->n, sizeof *names->name, scr_by_text);
-    for (size_t i = 0; i < names->n; i++)
-        if (kept > 0 && strcmp(names->name[i], names->name[kept - 1]) == 0)
-            free(names->name[i]);
-        else
-            names->name[kept++] = names->name[i];
-    names->n = kept;
+    sort_once(names);
     return rc;
 }

@@ -38,6 +38,16 @@ static int receive_code(const struct turn *t, int source, int tag, int *code, in
     return SCR_OK;
 }
 
+static void find_turn_all(struct turn *t, int has_work)
+{
+    int64_t below = (int64_t)scr_sum_below_all(t->c, has_work != 0);
+    int64_t last =
+        scr_max_all(t->c, has_work ? (below + 1) << 32 | (int64_t)t->c->rank : 0);
+    t->number = (int)below;
+    t->count = (int)(last >> 32);
+    t->keeper = (int)(last & INT32_MAX);
+}
+
 static int is_crowded(const struct turn *t)
 {
     return t->count > t->width;
@@ -109,14 +119,8 @@ int scr_take_turns_all(const struct scr_comm *c, int width, int has_work,
                        scr_turn_work work, void *arg, struct scr_err *err)
 {
     struct turn t = { .c = c, .width = width > 0 ? width : 1 };
-    if (t.width < c->size) {
-        int64_t below = (int64_t)scr_sum_below_all(t.c, has_work != 0);
-        int64_t last =
-            scr_max_all(t.c, has_work ? (below + 1) << 32 | (int64_t)t.c->rank : 0);
-        t.number = (int)below;
-        t.count = (int)(last >> 32);
-        t.keeper = (int)(last & INT32_MAX);
-    }
+    if (t.width < c->size)
+        find_turn_all(&t, has_work);
     return has_work ? work_in_turn(&t, work, arg, err) : SCR_OK;
 }
 

@@ -153,6 +153,16 @@ static int complete_offer(struct dist *d, struct offer *o, struct scr_file *f,
     return scr_table_ok(&o->told.entry->files) ? SCR_OK : scr_no_memory(err);
 }
 
+static int complete_offers(struct dist *d, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < d->noffers; i++)
+        for (SCR_EACH(struct scr_file, f, &d->offer[i].told.entry->files))
+            if (rc == SCR_OK)
+                rc = complete_offer(d, &d->offer[i], f, err);
+    return rc;
+}
+
 static int is_wanted(const struct dist *d, const struct offer *o, const char *rel)
 {
     return scr_table_find(&d->safe, rel) == NULL &&
@@ -262,10 +272,8 @@ static int learn_all(struct dist *d, int rc, struct scr_err *err)
     if (rc == SCR_OK)
         rc = take_offers(d, &recv, err);
     scr_parcels_free(&recv);
-    for (size_t i = 0; i < d->noffers; i++)
-        for (SCR_EACH(struct scr_file, f, &d->offer[i].told.entry->files))
-            if (rc == SCR_OK)
-                rc = complete_offer(d, &d->offer[i], f, err);
+    if (rc == SCR_OK)
+        rc = complete_offers(d, err);
     if (rc == SCR_OK)
         rc = settle_own(d, err);
     return scr_agree_all(d->world, rc, err);
@@ -508,6 +516,15 @@ static int release_all(struct dist *d, int rc, const struct scr_parcels *done,
     return scr_agree_all(d->world, rc, err);
 }
 
+static void pass_fini(struct pass *p)
+{
+    for (int i = 0; i < p->nasked; i++)
+        scr_told_fini(&p->asked[i].told);
+    free(p->asked);
+    free(p->in.file);
+    scr_told_fini(&p->wish);
+}
+
 static int pass_all(struct dist *d, int holder, struct scr_err *err)
 {
     struct pass p = { .holder = offer_of(d, holder), .my_round = -1 };
@@ -521,11 +538,7 @@ static int pass_all(struct dist *d, int holder, struct scr_err *err)
     if (rc == SCR_OK && !d->stay)
         rc = release_all(d, rc, &done, err);
     scr_parcels_free(&done);
-    for (int i = 0; i < p.nasked; i++)
-        scr_told_fini(&p.asked[i].told);
-    free(p.asked);
-    free(p.in.file);
-    scr_told_fini(&p.wish);
+    pass_fini(&p);
     return rc;
 }
 
@@ -613,6 +626,18 @@ static int dist_init(struct dist *d, const char *cache, struct scr_err *err)
     return rc;
 }
 
+static void dist_fini(struct dist *d)
+{
+    scr_ship_fini(&d->ship);
+    scr_holdings_fini(&d->h);
+    for (size_t i = 0; i < d->noffers; i++) {
+        scr_told_fini(&d->offer[i].told);
+        scr_table_fini(&d->offer[i].tried);
+    }
+    free(d->offer);
+    scr_table_fini(&d->safe);
+}
+
 /* Bytes of a file in a message that is no longer than buf_max with its head. */
 static int64_t pick_slice(size_t buf_max)
 {
@@ -639,14 +664,7 @@ static int distribute_all(const struct scr_moving *m, int id, const char *dset_d
     if (rc == SCR_OK)
         rc = scr_cache_make(m->env, cache, id, world->rank, err);
     rc = run_all(&d, cache, rc, stayed, err);
-    scr_ship_fini(&d.ship);
-    scr_holdings_fini(&d.h);
-    for (size_t i = 0; i < d.noffers; i++) {
-        scr_told_fini(&d.offer[i].told);
-        scr_table_fini(&d.offer[i].tried);
-    }
-    free(d.offer);
-    scr_table_fini(&d.safe);
+    dist_fini(&d);
     free(cache);
     return rc;
 }

@@ -163,6 +163,11 @@ int scr_holdings_are_settled(const struct scr_env *env, const scr_filemap *map, 
     return 1;
 }
 
+static int is_remains(const char *rel)
+{
+    return strcmp(scr_path_base(rel), SCR_COPY_TMP) == 0;
+}
+
 /* The meta data of each rel. After a crash between rename and entry the file's meta
  * data is under its former path: what one path lacks another may have. */
 struct known {
@@ -219,7 +224,7 @@ static int inspect_file(struct scr_holdings *h, const char *path,
         return SCR_OK;
     const struct known *k = scr_table_find(metas, rel);
     const scr_meta *meta = k != NULL ? k->meta : NULL;
-    if (meta == NULL && strcmp(scr_path_base(rel), SCR_COPY_TMP) == 0)
+    if (meta == NULL && is_remains(rel))
         return scr_file_remove(h->env->sys, path, err);
     if (scr_meta_get_filesize(meta, &size) == SCR_OK && size != (uint64_t)st.st_size)
         return SCR_OK;
@@ -395,15 +400,20 @@ static void forget_gone(struct scr_holdings *h, int owner)
     }
 }
 
-int scr_holdings_sweep(struct scr_holdings *h, struct scr_err *err)
+static void prune(const struct scr_holdings *h)
 {
-    for (int owner = -1; scr_filemap_next_rank(h->map, h->id, &owner);)
-        forget_gone(h, owner);
     for (SCR_EACH(struct place, d, &h->dirs)) {
         struct scr_err why = SCR_ERR_INIT;
         if (d->path != NULL &&
             scr_dir_prune(h->env->sys, d->item.name, d->path, &why) != SCR_OK)
             scr_log(h->env->log, SCR_LOG_WARN, "%s", why.text);
     }
+}
+
+int scr_holdings_sweep(struct scr_holdings *h, struct scr_err *err)
+{
+    for (int owner = -1; scr_filemap_next_rank(h->map, h->id, &owner);)
+        forget_gone(h, owner);
+    prune(h);
     return scr_holdings_store(h, err);
 }

@@ -57,6 +57,16 @@ static int flush_all(struct scr_regrouping *g, uint64_t *bytes, struct scr_err *
     return rc;
 }
 
+/* Leftovers do no harm; the next rebuild begins by removing it. */
+static void remove_scratch_all(const struct scr_regrouping *g)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_barrier_all(g->at.world);
+    if (g->at.world->rank == 0 &&
+        scr_dir_remove(g->at.env->sys, g->scratch, &why) != SCR_OK)
+        scr_log(g->at.env->log, SCR_LOG_WARN, "%s", why.text);
+}
+
 static int regroup_init(struct scr_regrouping *g, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(g->at.prefix, g->at.id);
@@ -64,6 +74,16 @@ static int regroup_init(struct scr_regrouping *g, struct scr_err *err)
     g->scratch = dir ? scr_asprintf("%s/rebuild", dir) : NULL;
     free(dir);
     return g->play && g->scratch ? SCR_OK : scr_no_memory(err);
+}
+
+static void regroup_fini(struct scr_regrouping *g)
+{
+    scr_table_fini(&g->sets);
+    scr_ids_fini(&g->to_play);
+    scr_ids_fini(&g->to_ship);
+    scr_ids_fini(&g->to_ship_red);
+    scr_filemap_delete(g->play);
+    free(g->scratch);
 }
 
 static int run_all(struct scr_regrouping *g, struct scr_regroup_report *rep,
@@ -82,14 +102,8 @@ static int run_all(struct scr_regrouping *g, struct scr_regroup_report *rep,
         rc = scr_regroup_mend_all(g, err);
     if (rc == SCR_OK)
         rc = flush_all(g, &rep->bytes, err);
-    if (lost) {
-        /* Leftovers do no harm; the next rebuild begins by removing it. */
-        struct scr_err why = SCR_ERR_INIT;
-        scr_barrier_all(g->at.world);
-        if (g->at.world->rank == 0 &&
-            scr_dir_remove(g->at.env->sys, g->scratch, &why) != SCR_OK)
-            scr_log(g->at.env->log, SCR_LOG_WARN, "%s", why.text);
-    }
+    if (lost)
+        remove_scratch_all(g);
     rep->ranks = g->ranks;
     rep->rebuilt_ranks = (int)scr_sum_all(g->at.world, (uint64_t)g->rebuilt);
     return rc;
@@ -106,11 +120,6 @@ int scr_regroup_all(const struct scr_prefix_dset *at, const struct scr_copy_opts
     TRY_OUT(scr_agree_all(at->world, regroup_init(&g, err), err));
     TRY_OUT(run_all(&g, rep, err));
 out:
-    scr_table_fini(&g.sets);
-    scr_ids_fini(&g.to_play);
-    scr_ids_fini(&g.to_ship);
-    scr_ids_fini(&g.to_ship_red);
-    scr_filemap_delete(g.play);
-    free(g.scratch);
+    regroup_fini(&g);
     return rc;
 }

@@ -92,6 +92,17 @@ static int look(struct scr_regrouping *g, struct scr_parcels *send, struct scr_e
 
 /* --- the rank that decides on a set --- */
 
+static int check_members(const struct scr_regrouping *g, const struct scr_judged *set,
+                         struct scr_err *err)
+{
+    for (int i = 0; i < set->n; i++)
+        if (set->member[i].rank < 0 || set->member[i].rank >= g->ranks)
+            return scr_fail(err, SCR_E_CORRUPT, 0,
+                            "dataset %d of %d ranks: a set of it names rank %d",
+                            g->at.id, g->ranks, set->member[i].rank);
+    return SCR_OK;
+}
+
 static int too_much(const struct scr_regrouping *g, const struct scr_judged *set,
                     struct scr_err *err)
 {
@@ -140,11 +151,7 @@ static int judge(const struct scr_regrouping *g, const struct scr_judged *set,
                  struct scr_parcels *send, struct scr_err *err)
 {
     int lost = scr_setjudge_lost(set) > 0;
-    for (int i = 0; i < set->n; i++)
-        if (set->member[i].rank < 0 || set->member[i].rank >= g->ranks)
-            return scr_fail(err, SCR_E_CORRUPT, 0,
-                            "dataset %d of %d ranks: a set of it names rank %d",
-                            g->at.id, g->ranks, set->member[i].rank);
+    TRY(check_members(g, set, err));
     if (lost)
         TRY(check_left(g, set, err));
     for (int i = 0; i < set->n; i++) {
@@ -156,6 +163,24 @@ static int judge(const struct scr_regrouping *g, const struct scr_judged *set,
             TRY(give(m->parity, (struct order){ SHIP_RED, m->rank }, send, err));
     }
     return SCR_OK;
+}
+
+/* Receives all sets of this rank and decides on them; *members: how many old ranks they
+ * have; *lost: how many of these are without data. */
+static int judge_sets(struct scr_regrouping *g, const struct scr_parcels *told,
+                      struct scr_parcels *send, uint64_t *members, uint64_t *lost,
+                      struct scr_err *err)
+{
+    int rc = scr_setjudge_hear(told, &g->sets, err);
+    for (SCR_EACH(struct scr_judged, set, &g->sets)) {
+        if (rc == SCR_OK)
+            rc = judge(g, set, send, err);
+        if (rc != SCR_OK)
+            break;
+        *members += (uint64_t)set->n;
+        *lost += (uint64_t)scr_setjudge_lost(set);
+    }
+    return rc;
 }
 
 /* --- all of it --- */
@@ -194,15 +219,7 @@ static int order_all(struct scr_regrouping *g, const struct scr_parcels *told,
 {
     struct scr_parcels send = { 0 }, orders = { 0 };
     struct scr_vote v = { .sum = { 0 } };
-    int rc = scr_setjudge_hear(told, &g->sets, err);
-    for (SCR_EACH(struct scr_judged, set, &g->sets)) {
-        if (rc == SCR_OK)
-            rc = judge(g, set, &send, err);
-        if (rc != SCR_OK)
-            break;
-        v.sum[0] += (uint64_t)set->n;
-        v.sum[1] += (uint64_t)scr_setjudge_lost(set);
-    }
+    int rc = judge_sets(g, told, &send, &v.sum[0], &v.sum[1], err);
     rc = scr_vote_all(g->at.world, rc, &v, err);
     *lost = v.sum[1] > 0;
     if (rc == SCR_OK && v.sum[0] != (uint64_t)g->ranks)

@@ -46,6 +46,15 @@ static int ship_file(const struct scr_regrouping *g, int r, const char *path,
     return rc;
 }
 
+static int ship_redfile(const struct scr_regrouping *g, const char *path,
+                        struct scr_err *err)
+{
+    char *dst = scr_asprintf("%s/.scr/%s", g->scratch, scr_path_base(path));
+    int rc = copy_to(g, path, dst, err);
+    free(dst);
+    return rc;
+}
+
 /* Copies what the map names of old rank r: its files, or its redundancy file. */
 static int ship_rank(const struct scr_regrouping *g, int r, int red,
                      struct scr_err *err)
@@ -54,12 +63,9 @@ static int ship_rank(const struct scr_regrouping *g, int r, int red,
          f = scr_file_next(f)) {
         const char *path = f->item.name;
         const scr_meta *meta = scr_file_meta(f);
-        if (red && scr_regroup_is_redfile(g, r, path)) {
-            char *dst = scr_asprintf("%s/.scr/%s", g->scratch, scr_path_base(path));
-            int rc = copy_to(g, path, dst, err);
-            free(dst);
-            TRY(rc);
-        } else if (!red && scr_meta_is_full(meta))
+        if (red && scr_regroup_is_redfile(g, r, path))
+            TRY(ship_redfile(g, path, err));
+        else if (!red && scr_meta_is_full(meta))
             TRY(ship_file(g, r, path, err));
     }
     return SCR_OK;
@@ -84,6 +90,15 @@ struct paths {
     char *dir[SCR_EC_MAX]; /* of the files of each */
     char *out[SCR_EC_MAX]; /* its redundancy file, left or to be made */
 };
+
+static void paths_fini(struct paths *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        free(p->red[i]);
+        free(p->dir[i]);
+        free(p->out[i]);
+    }
+}
 
 static char *red_path(const struct scr_regrouping *g, const struct scr_judged *set,
                       int i)
@@ -160,11 +175,7 @@ static int mend_set(struct scr_regrouping *g, const struct scr_judged *set,
         rc = adopt(g, set->member[i].rank, p.out[i], p.dir[i], err);
         g->rebuilt++;
     }
-    for (int i = 0; i < p.n; i++) {
-        free(p.red[i]);
-        free(p.dir[i]);
-        free(p.out[i]);
-    }
+    paths_fini(&p);
     return rc;
 }
 

@@ -46,6 +46,20 @@ static int deal(const struct scr_comm *node, const int *local_ranks, scr_filemap
     return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
+/* The whole of the node's filemaps under an unused local rank: while the ranks
+ * replace theirs one by one, every file stays named. scr_cntl_write_master removes it.
+ */
+static int write_spare(const struct scr_env *env, const struct scr_comm *node,
+                       const struct scr_cntl *cntl, const scr_filemap *all,
+                       struct scr_err *err)
+{
+    struct scr_cntl spare;
+    TRY(scr_cntl_open(env, cntl->dir, node->size, &spare, err));
+    int rc = scr_cntl_write(env, &spare, all, err);
+    scr_cntl_close(env, &spare);
+    return rc;
+}
+
 /* Master: everything the node knows, made safe and distributed into send. */
 static int read_and_deal(const struct scr_env *env, const struct scr_comm *node,
                          const struct scr_cntl *cntl, const int *local_ranks,
@@ -55,16 +69,8 @@ static int read_and_deal(const struct scr_env *env, const struct scr_comm *node,
     int rc;
     TRY_OUT(all != NULL ? SCR_OK : scr_no_memory(err));
     TRY_OUT(scr_cntl_take_node(env, cntl, all, err));
-    if ((all->n > 0 || all->aside != NULL)) {
-        /* The whole of the node's filemaps under an unused local rank: while the ranks
-         * replace theirs one by one, every file stays named. scr_cntl_write_master
-         * removes it. */
-        struct scr_cntl spare;
-        TRY_OUT(scr_cntl_open(env, cntl->dir, node->size, &spare, err));
-        rc = scr_cntl_write(env, &spare, all, err);
-        scr_cntl_close(env, &spare);
-        TRY_OUT(rc);
-    }
+    if ((all->n > 0 || all->aside != NULL))
+        TRY_OUT(write_spare(env, node, cntl, all, err));
     TRY_OUT(deal(node, local_ranks, all, send, err));
 out:
     scr_filemap_delete(all);

@@ -43,6 +43,15 @@ static int place_files(void *arg, struct scr_err *err)
 
 /* --- the record --- */
 
+static int complete(const struct scr_outgoing *f, uint64_t bytes, uint64_t files,
+                    struct scr_err *err)
+{
+    scr_hash *dset = scr_outgoing_dataset(f, bytes, files);
+    int rc = dset ? scr_outgoing_complete(f, dset, err) : scr_no_memory(err);
+    scr_hash_delete(dset);
+    return rc;
+}
+
 /* From files in place to a dataset that is complete. waited: some files waited next to
  * their places. */
 static int complete_all(struct scr_outgoing *f, int waited, uint64_t *bytes,
@@ -54,11 +63,8 @@ static int complete_all(struct scr_outgoing *f, int waited, uint64_t *bytes,
     rc = scr_outgoing_count_all(f, rc, bytes, &files, err);
     if (rc != SCR_OK)
         return rc;
-    if (first) {
-        scr_hash *dset = scr_outgoing_dataset(f, *bytes, files);
-        rc = dset ? scr_outgoing_complete(f, dset, err) : scr_no_memory(err);
-        scr_hash_delete(dset);
-    }
+    if (first)
+        rc = complete(f, *bytes, files, err);
     if (rc == SCR_OK && first && waited)
         rc = scr_replacing_end(f->at.env, f->at.prefix, f->at.id, err);
     rc = scr_agree_all(f->at.world, rc, err);

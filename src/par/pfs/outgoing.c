@@ -19,6 +19,23 @@ enum { DIR_MODE = 0777 }; /* cut by the umask */
 
 /* --- what goes where --- */
 
+/* Mode, owner and times as recorded at the end of the output phase: the cached file
+ * may have been rebuilt since. A file that is gone is found when it is copied. */
+static void describe(const struct scr_outgoing *f, struct scr_out_file *file,
+                     const scr_meta *meta)
+{
+    struct scr_xfer_file *x = &file->xfer;
+    file->asked = scr_meta_text(meta, SCR_META_ASKED);
+    file->is_shared = scr_meta_is_shared(meta);
+    *x = (struct scr_xfer_file){ .src = file->src,
+                                 .dst = file->full,
+                                 .name = file->dest };
+    (void)scr_file_stat(f->at.env->sys, file->src, &x->attr, NULL);
+    (void)scr_meta_get_stat(meta, &x->attr);
+    x->has_size = scr_meta_get_filesize(meta, &x->size) == SCR_OK;
+    x->has_crc = scr_meta_get_crc32(meta, &x->crc) == SCR_OK;
+}
+
 /* A compressed one may replace another one. */
 static int look_at_packed(struct scr_outgoing *f, const struct scr_out_file *file,
                           struct scr_err *err)
@@ -51,19 +68,7 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
     file->src = path;
     if ((file->full = scr_path_join(f->at.prefix->path, file->dest)) == NULL)
         return scr_no_memory(err);
-    /* Mode, owner and times as recorded at the end of the output phase: the cached
-     * file may have been rebuilt since. A file that is gone is found when it is
-     * copied. */
-    struct scr_xfer_file *x = &file->xfer;
-    file->asked = scr_meta_text(meta, SCR_META_ASKED);
-    file->is_shared = scr_meta_is_shared(meta);
-    *x = (struct scr_xfer_file){ .src = file->src,
-                                 .dst = file->full,
-                                 .name = file->dest };
-    (void)scr_file_stat(f->at.env->sys, file->src, &x->attr, NULL);
-    (void)scr_meta_get_stat(meta, &x->attr);
-    x->has_size = scr_meta_get_filesize(meta, &x->size) == SCR_OK;
-    x->has_crc = scr_meta_get_crc32(meta, &x->crc) == SCR_OK;
+    describe(f, file, meta);
     if (scr_file_is_there(f->at.env->sys, file->full))
         f->replaces = 1;
     return f->o->pack > 0 && !f->replaces ? look_at_packed(f, file, err) : SCR_OK;
@@ -136,6 +141,16 @@ static int claim_dirs(const struct scr_outgoing *f, struct scr_parcels *send,
     return rc;
 }
 
+/* Claims the name of what may become of dest when it is compressed. */
+static int claim_packed(const struct scr_outgoing *f, struct scr_parcels *send,
+                        const char *dest, struct scr_err *err)
+{
+    char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
+    int rc = zst ? claim(f, send, A_PACKED, zst, err) : scr_no_memory(err);
+    free(zst);
+    return rc;
+}
+
 static int claim_files(const struct scr_outgoing *f, struct scr_parcels *send,
                        struct scr_err *err)
 {
@@ -152,13 +167,8 @@ static int claim_files(const struct scr_outgoing *f, struct scr_parcels *send,
             TRY_OUT(scr_no_memory(err));
         TRY_OUT(claim(f, send, A_FILE, dest, err));
         TRY_OUT(claim_dirs(f, send, &seen, dest, err));
-        if (f->o->pack > 0) {
-            /* Claims the name of what may become of dest when it is compressed. */
-            char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
-            rc = zst ? claim(f, send, A_PACKED, zst, err) : scr_no_memory(err);
-            free(zst);
-            TRY_OUT(rc);
-        }
+        if (f->o->pack > 0)
+            TRY_OUT(claim_packed(f, send, dest, err));
     }
 out:
     scr_table_fini(&seen);

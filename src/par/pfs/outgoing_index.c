@@ -206,6 +206,13 @@ static int check_readable(const struct scr_index *index, const struct index_edit
     return SCR_OK;
 }
 
+/* Nothing leads to a dataset that is written again. */
+static void leave_current(struct scr_index *index, int id)
+{
+    if (index->current_id == id)
+        scr_index_unset_current(index);
+}
+
 /* An entry of this id for another dataset: a second job uses the same prefix, and
  * neither may lose its datasets there. */
 static int check_owner(const struct scr_index *index, const struct scr_dataset *d,
@@ -237,9 +244,7 @@ static int edit_index(struct scr_index *index, void *arg, int *changed,
 {
     const struct index_edit *e = arg;
     TRY(check_entry(index, e, err));
-    /* Nothing leads to a dataset that is written again. */
-    if (index->current_id == e->id)
-        scr_index_unset_current(index);
+    leave_current(index, e->id);
     int rc = scr_index_add(index, e->dset, 0, time(NULL));
     *changed = 1;
     return rc == SCR_OK ? rc

@@ -75,21 +75,26 @@ struct record {
     const char *text; /* borrowed */
 };
 
-static void mark_landed(struct scr_outgoing *f, const struct scr_parcels *recv)
+/* Of several the last one counts. A record that is lost for lack of memory costs a
+ * copy. */
+static void index_records(const struct scr_parcels *recv, struct scr_table *by_path)
 {
-    struct scr_table by_path = SCR_TABLE_OF(struct record);
-    /* Of several the last one counts. A record that is lost for lack of memory costs a
-     * copy. */
     for (size_t i = 0; i < recv->n; i++)
         for (SCR_TEXTS(text, &recv->of[i].bytes)) {
             struct scr_packed is;
             uint64_t stamp;
             const char *path = text;
             (void)scr_arrival_packed_parse(text, &stamp, &is, &path);
-            struct record *r = scr_table_add(&by_path, path);
+            struct record *r = scr_table_add(by_path, path);
             if (r != NULL)
                 r->text = text;
         }
+}
+
+static void mark_landed(struct scr_outgoing *f, const struct scr_parcels *recv)
+{
+    struct scr_table by_path = SCR_TABLE_OF(struct record);
+    index_records(recv, &by_path);
     for (size_t i = 0; i < f->n; i++) {
         struct scr_packed is = { 0 };
         uint64_t stamp;

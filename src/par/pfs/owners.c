@@ -161,6 +161,17 @@ static int is_same_all(const struct owners *o)
     return same;
 }
 
+static int share_everything_all(struct owners *o, struct scr_err *err)
+{
+    char *ranks = scr_asprintf("0-%d", o->world->size - 1);
+    for (SCR_EACH(struct scr_item, e, o->dests))
+        if (ranks != NULL)
+            note_shared(o->shared, e->name, ranks);
+    int ok = ranks != NULL && scr_table_ok(o->shared);
+    free(ranks);
+    return scr_agree_all(o->world, ok ? SCR_OK : scr_no_memory(err), err);
+}
+
 /* --- the exchange --- */
 
 /* The rank that is responsible for path: the one it names, else any that all agree on.
@@ -311,11 +322,5 @@ int scr_owners_find_all(const struct scr_comm *world, struct scr_owners *q, int 
     if (size * t.square != t.digest * t.digest || !is_same_all(&o))
         return exchange_all(&o, &q->any, err);
     q->any = q->dests->n > 0;
-    char *ranks = scr_asprintf("0-%d", o.world->size - 1);
-    for (SCR_EACH(struct scr_item, e, o.dests))
-        if (ranks != NULL)
-            note_shared(o.shared, e->name, ranks);
-    int ok = ranks != NULL && scr_table_ok(o.shared);
-    free(ranks);
-    return scr_agree_all(o.world, ok ? SCR_OK : scr_no_memory(err), err);
+    return share_everything_all(&o, err);
 }

@@ -90,6 +90,19 @@ static int by_code(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Codes of the paths of dataset id, ascending, malloc'd. */
+static int list_codes(const struct scr_table *kept, int id, uint32_t **codes, size_t *n,
+                      struct scr_err *err)
+{
+    if ((*codes = scr_calloc(kept->n, sizeof **codes)) == NULL)
+        return scr_no_memory(err);
+    for (SCR_EACH(const struct scr_kept, k, kept))
+        if (lists(k, id))
+            (*codes)[(*n)++] = code_of(k);
+    qsort(*codes, *n, sizeof **codes, by_code);
+    return SCR_OK;
+}
+
 /* Datasets that are remembered to have a path in common with dataset id, or one with
  * the same code. */
 static int find_common(const struct scr_recall *r, const struct scr_table *kept, int id,
@@ -98,12 +111,7 @@ static int find_common(const struct scr_recall *r, const struct scr_table *kept,
     uint32_t *codes = NULL;
     size_t n = 0;
     int rc;
-    if ((codes = scr_calloc(kept->n, sizeof *codes)) == NULL)
-        TRY_OUT(scr_no_memory(err));
-    for (SCR_EACH(const struct scr_kept, k, kept))
-        if (lists(k, id))
-            codes[n++] = code_of(k);
-    qsort(codes, n, sizeof *codes, by_code);
+    TRY_OUT(list_codes(kept, id, &codes, &n, err));
     for (size_t i = 0; i < r->npath && n > 0; i++)
         if (bsearch(&r->path[i].code, codes, n, sizeof *codes, by_code) != NULL)
             TRY_OUT(scr_ids_add(common, r->path[i].id, err));

@@ -155,6 +155,15 @@ static int answer(int id, const struct scr_table *kept, const struct scr_parcels
     return rc;
 }
 
+static int add_texts(struct scr_table *paths, const struct scr_parcels *told,
+                     struct scr_err *err)
+{
+    for (size_t i = 0; i < told->n; i++)
+        for (SCR_TEXTS(path, &told->of[i].bytes))
+            (void)scr_table_add(paths, path);
+    return scr_table_ok(paths) ? SCR_OK : scr_no_memory(err);
+}
+
 /* *stay gets the paths of this rank's files that other datasets list. */
 static int find_shared_all(const struct scr_outgoing *f, struct scr_table *stay,
                            struct scr_err *err)
@@ -169,12 +178,8 @@ static int find_shared_all(const struct scr_outgoing *f, struct scr_table *stay,
     if (rc == SCR_OK)
         rc = answer(f->at.id, &kept, &asked, &send, err);
     rc = scr_parcels_exchange_all(f->at.world, rc, &send, &told, err);
-    if (rc == SCR_OK) {
-        for (size_t i = 0; i < told.n; i++)
-            for (SCR_TEXTS(path, &told.of[i].bytes))
-                (void)scr_table_add(stay, path);
-        rc = scr_table_ok(stay) ? SCR_OK : scr_no_memory(err);
-    }
+    if (rc == SCR_OK)
+        rc = add_texts(stay, &told, err);
     scr_parcels_free(&ask);
     scr_parcels_free(&asked);
     scr_parcels_free(&send);

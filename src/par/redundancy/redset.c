@@ -237,6 +237,18 @@ scr_hash *scr_redset_desc(const struct scr_redset *r, const scr_hash *extra)
 
 /* --- the filemap --- */
 
+static void enter_redfile(const struct scr_redset *r, scr_filemap *map)
+{
+    int me = r->p->world->rank;
+    struct scr_file *f = scr_filemap_add_file(map, r->id, me, r->redpath);
+    struct scr_entry *e = scr_filemap_entry(map, r->id, me);
+    uint64_t size = r->header_bytes + scr_geom_parity_bytes(&r->g, r->set->me);
+    if (f != NULL)
+        scr_meta_set(scr_file_need_meta(f, &e->files), scr_path_base(r->redpath),
+                     scr_scheme_name(r->g.scheme), size,
+                     (struct scr_meta_of){ r->id, me, r->p->world->size }, 1);
+}
+
 /* The files of current in their order, instead of what there was. Those that are not
  * the filemap's become so. */
 static void enter_files(const struct scr_redset *r, scr_filemap *map)
@@ -276,13 +288,7 @@ int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_er
         snprintf(crc, sizeof crc, "0x%08x", c->chunk_crc);
         scr_filemap_set_tag(map, r->id, me, "CHUNKCRC", crc);
     }
-    struct scr_file *f = scr_filemap_add_file(map, r->id, me, r->redpath);
-    struct scr_entry *e = scr_filemap_entry(map, r->id, me);
-    uint64_t size = r->header_bytes + scr_geom_parity_bytes(&r->g, r->set->me);
-    if (f != NULL)
-        scr_meta_set(scr_file_need_meta(f, &e->files), scr_path_base(r->redpath),
-                     scr_scheme_name(r->g.scheme), size,
-                     (struct scr_meta_of){ r->id, me, r->p->world->size }, 1);
+    enter_redfile(r, map);
     TRY(scr_filemap_ok(map) ? SCR_OK : scr_no_memory(err));
     return SCR_OK;
 }

@@ -74,6 +74,16 @@ static int look_alone_all(struct scr_restoring *s, struct scr_restore_report *re
     return rc;
 }
 
+static void restore_fini(struct scr_restoring *s)
+{
+    free(s->stem);
+    free(s->tmpred);
+    free(s->redfound);
+    scr_redhead_fini(&s->head);
+    scr_redset_fini(&s->r);
+    scr_set_free(&s->set);
+}
+
 int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
                     scr_filemap *map, struct scr_restore_report *rep,
                     struct scr_err *err)
@@ -98,11 +108,6 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
         rc = enter(&s, err);
     rc = finish_all(&s, rc, rep, err);
 out:
-    free(s.stem);
-    free(s.tmpred);
-    free(s.redfound);
-    scr_redhead_fini(&s.head);
-    scr_redset_fini(&s.r);
-    scr_set_free(&s.set);
+    restore_fini(&s);
     return rc;
 }

@@ -171,6 +171,18 @@ static int judge_all(struct rivals *v, struct scr_err *err)
     return rc;
 }
 
+/* The results, to all. */
+static void sum_up_all(struct rivals *v)
+{
+    scr_sums_all(v->world, v->covered, (int)v->n);
+    for (size_t i = 0; i < v->n; i++) {
+        struct scr_rival *r = &v->list[i];
+        r->ranks = (int)scr_max_all(v->world, r->ranks);
+        r->state = r->ranks > 0 && v->covered[i] == (uint64_t)r->ranks ? SCR_RIVAL_WHOLE
+                                                                       : SCR_RIVAL_NOT;
+    }
+}
+
 static int choose(const struct rivals *v, int64_t *created, struct scr_err *err)
 {
     size_t n = 0;
@@ -203,14 +215,7 @@ int scr_rivals_choose_all(const struct scr_env *env, const struct scr_comm *worl
     int rc;
     TRY_OUT(list_all(&v, err));
     TRY_OUT(judge_all(&v, err));
-    /* The results, to all. */
-    scr_sums_all(v.world, v.covered, (int)v.n);
-    for (size_t i = 0; i < v.n; i++) {
-        struct scr_rival *r = &v.list[i];
-        r->ranks = (int)scr_max_all(v.world, r->ranks);
-        r->state = r->ranks > 0 && v.covered[i] == (uint64_t)r->ranks ? SCR_RIVAL_WHOLE
-                                                                      : SCR_RIVAL_NOT;
-    }
+    sum_up_all(&v);
     TRY_OUT(choose(&v, created, err));
 out:
     free(v.aside);

@@ -485,6 +485,15 @@ static void finish(struct engine *e, struct transfer *x)
     keep(e, scr_mpi_wait(x->req, DEPTH, "exchange of a slice", e->err));
 }
 
+static void finish_sends(struct engine *e)
+{
+    for (size_t i = 0; i < e->nlend; i++)
+        finish(e, &e->lend[i]);
+    for (size_t i = 0; i < e->njob; i++)
+        for (int s = 0; s < e->job[i].plan.ndst; s++)
+            finish(e, &e->job[i].dst[s]);
+}
+
 static void run_lists(struct engine *e)
 {
     uint64_t left = count_lists(e);
@@ -494,13 +503,23 @@ static void run_lists(struct engine *e)
         if (done == 0 && !read_rest(e))
             sched_yield();
     }
-    for (size_t i = 0; i < e->nlend; i++)
-        finish(e, &e->lend[i]);
-    for (size_t i = 0; i < e->njob; i++)
-        for (int s = 0; s < e->job[i].plan.ndst; s++)
-            finish(e, &e->job[i].dst[s]);
+    finish_sends(e);
     while (read_rest(e))
         ;
+}
+
+static void engine_fini(struct engine *e)
+{
+    for (size_t i = 0; i < e->njob; i++) {
+        scr_plan_fini(&e->job[i].plan);
+        free(e->job[i].src);
+        free(e->job[i].dst);
+    }
+    free(e->job);
+    free(e->lend);
+    free(e->get);
+    free(e->rest);
+    scr_pages_free(e->pool);
 }
 
 /* Messages must be of one size everywhere, whatever each rank can afford; one of no
@@ -526,15 +545,6 @@ int scr_stripe_run_all(struct scr_stripe *s, int rc, struct scr_err *err)
         rc = scr_set_agree_all(s->set, rc, err);
     }
     s->stats = e.stats;
-    for (size_t i = 0; i < e.njob; i++) {
-        scr_plan_fini(&e.job[i].plan);
-        free(e.job[i].src);
-        free(e.job[i].dst);
-    }
-    free(e.job);
-    free(e.lend);
-    free(e.get);
-    free(e.rest);
-    scr_pages_free(e.pool);
+    engine_fini(&e);
     return rc;
 }

@@ -5,11 +5,9 @@
 #include "base/io.h"
 #include "red/member.h"
 
-int scr_verify_file(const struct scr_env *env, const char *path, const uint64_t *size,
-                    const uint32_t *crc, struct scr_err *err)
+static int verify_kind(const struct scr_env *env, const char *path,
+                       const uint64_t *size, struct scr_err *err)
 {
-    uint64_t bytes = 0;
-    uint32_t found = 0;
     struct stat st;
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_file_stat(env->sys, path, &st, &why);
@@ -21,6 +19,15 @@ int scr_verify_file(const struct scr_env *env, const char *path, const uint64_t 
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: %lld bytes, recorded are %llu%s",
                         path, (long long)st.st_size, (unsigned long long)*size,
                         scr_size_hint((uint64_t)st.st_size, *size));
+    return SCR_OK;
+}
+
+int scr_verify_file(const struct scr_env *env, const char *path, const uint64_t *size,
+                    const uint32_t *crc, struct scr_err *err)
+{
+    uint64_t bytes = 0;
+    uint32_t found = 0;
+    TRY(verify_kind(env, path, size, err));
     if (crc != NULL)
         TRY(scr_file_crc32(env, path, 0, &bytes, &found, err));
     if (crc != NULL && found != *crc)
