@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names and headers of redundancy files: made, read back, and doubted. */
+/* Headers of redundancy files: made, read back, and doubted. */
 #include "red/redfile.h"
 
 #include "base/attr.h"
@@ -13,62 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- names --- */
-
-static const enum scr_scheme schemes[] = { SCR_SCHEME_SINGLE, SCR_SCHEME_PARTNER,
-                                           SCR_SCHEME_XOR, SCR_SCHEME_RS };
-enum { NSCHEMES = sizeof schemes / sizeof schemes[0] };
-
-static const char *suffix_of(enum scr_scheme s)
-{
-    return s == SCR_SCHEME_SINGLE ? "single" : scr_scheme_suffix(s);
-}
-
-char *scr_redfile_name(enum scr_scheme s, int member, int n, int set_id)
-{
-    return scr_asprintf("%d_of_%d_in_%d.%s", member + 1, n, set_id, suffix_of(s));
-}
-
-/* A number as it is printed: no sign, no leading zero, at most nine digits. */
-static int take_number(const char **p, int *out)
-{
-    size_t digits = strspn(*p, "0123456789");
-    if (digits < 1 || digits > 9 || (**p == '0' && digits > 1))
-        return 0;
-    *out = 0;
-    for (; digits > 0; digits--, (*p)++)
-        *out = *out * 10 + (**p - '0');
-    return 1;
-}
-
-static int take_word(const char **p, const char *word)
-{
-    size_t n = strlen(word);
-    if (strncmp(*p, word, n) != 0)
-        return 0;
-    *p += n;
-    return 1;
-}
-
-int scr_redfile_parse(const char *name, enum scr_scheme *s, int *member, int *n,
-                      int *set_id)
-{
-    int m;
-    if (!take_number(&name, &m) || !take_word(&name, "_of_") ||
-        !take_number(&name, n) || !take_word(&name, "_in_") ||
-        !take_number(&name, set_id) || !take_word(&name, "."))
-        return 0;
-    if (m < 1 || m > *n || *n > SCR_EC_MAX)
-        return 0;
-    *member = m - 1;
-    for (int i = 0; i < NSCHEMES; i++) {
-        if (strcmp(name, suffix_of(schemes[i])) == 0) {
-            *s = schemes[i];
-            return 1;
-        }
-    }
-    return 0;
-}
+/* --- keys --- */
 
 const char *scr_redfile_partner_key(int j, char *buf, size_t n)
 {

@@ -23,13 +23,7 @@
 #include "red/geom.h"
 #include "red/member.h"
 #include "red/setdesc.h"
-
-/* "<m>_of_<n>_in_<g>.<suffix>", m = member + 1, g = smallest world rank of the set;
- * SINGLE's suffix is "single". malloc'd. Parse: 1 or 0 when name is not of that form.
- */
-char *scr_redfile_name(enum scr_scheme s, int member, int n, int set_id);
-int scr_redfile_parse(const char *name, enum scr_scheme *s, int *member, int *n,
-                      int *set_id);
+#include "store/dset_names.h"
 
 /* Key of the copy kept for the j-th left neighbour (j = 1 …): "PARTNER", "PARTNER2", …
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of dataset directories, "scr.dataset.<id>", the same in the prefix and in
- * caches. */
+/* Names of dataset directories, "scr.dataset.<id>", and of redundancy files in them:
+ * the same in the prefix and in caches. */
 #ifndef SCR_STORE_DSET_NAMES_H
 #define SCR_STORE_DSET_NAMES_H
 
 #include "base/env.h"
+#include "cfg/desc.h"
 #include <stddef.h>
 
 /* <dir>/scr.dataset.<id>, malloc'd. */
@@ -15,5 +16,12 @@ int scr_dset_id(const char *name);
  * none. */
 int scr_dset_ids(const struct scr_env *env, const char *dir, int **ids, size_t *n,
                  struct scr_err *err);
+
+/* "<m>_of_<n>_in_<g>.<suffix>", m = member + 1, g = smallest world rank of the set;
+ * SINGLE's suffix is "single". malloc'd. Parse: 1 or 0 when name is not of that form.
+ */
+char *scr_redfile_name(enum scr_scheme s, int member, int n, int set_id);
+int scr_redfile_parse(const char *name, enum scr_scheme *s, int *member, int *n,
+                      int *set_id);
 
 #endif
