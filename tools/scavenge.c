@@ -22,6 +22,7 @@
 #include "ops/stage.h"
 #include "reach.h"
 #include "store/cntl.h"
+#include "store/dset_names.h"
 
 enum {
     LOCK_TIMEOUT_MS = 1000,
@@ -468,8 +469,7 @@ static int lacks_ranks(const struct scr_scavenge *s, int id)
     if (dir == NULL || scr_dir_list(s->t->env.sys, dir, &names, &n, NULL) != SCR_OK)
         n = 0;
     for (size_t i = 0; i < n; i++) {
-        const char *dot = strchr(names[i], '.');
-        if (dot == NULL || strcmp(dot, ".scrfilemap") != 0)
+        if (scr_map_rank(names[i]) < 0)
             continue;
         have++;
         scr_filemap *map = ranks == 0 ? scr_filemap_new() : NULL;

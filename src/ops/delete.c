@@ -10,6 +10,7 @@
 #include "store/deletion.h"
 #include "store/flushing.h"
 #include "store/paths.h"
+#include "store/scavenged.h"
 
 struct work {
     const struct scr_env *env;
@@ -54,7 +55,7 @@ static int check(const struct work *w, struct scr_err *err)
         return scr_fail(err, SCR_E_STATE, 0,
                         "\"%s\" (dataset %d) is current: a restart begins with it",
                         e.dset.name, w->id);
-    if (listed && !e.complete && !has_file(w, "rank2file") && !has_file(w, "files"))
+    if (listed && !e.complete && !has_file(w, "rank2file") && !has_file(w, SCR_STAGE))
         return scr_fail(err, SCR_E_STATE, 0,
                         "dataset %d has no list of files: a job may be writing it",
                         w->id);

@@ -17,6 +17,7 @@
 #include "cfg/desc.h"
 #include "ec/ec.h"
 #include "ops/stage.h"
+#include "store/dset_names.h"
 #include "xfer/copy.h"
 
 enum {
@@ -212,7 +213,7 @@ static int write_map(const struct job *j, const struct scr_entry *done,
                      struct scr_err *err)
 {
     int id = j->g->id, rank = done->rank;
-    char *path = scr_asprintf("%s/%d.scrfilemap", j->dset_dir, rank);
+    char *path = scr_asprintf("%s/%d" SCR_MAP_SUFFIX, j->dset_dir, rank);
     scr_filemap *map = scr_filemap_new();
     scr_filemap_add_rank(map, id, rank);
     if (path != NULL && map != NULL)

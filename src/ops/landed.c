@@ -9,6 +9,7 @@
 #include "ops/move.h"
 #include "ops/stage.h"
 #include "store/arrival.h"
+#include "store/dset_names.h"
 #include "store/paths.h"
 #include "xfer/copy.h"
 #include "xfer/stored.h"
@@ -191,7 +192,7 @@ static int list_rank(struct landed *l, const struct scr_rank_files *of,
                      struct scr_err *err)
 {
     int all = 0, rc;
-    char *name = scr_asprintf("%d.scrfilemap", of->rank);
+    char *name = scr_asprintf("%d" SCR_MAP_SUFFIX, of->rank);
     char *path = name ? scr_prefix_dset_file(l->m.p, l->m.id, name) : NULL;
     free(name);
     rc = path ? has_all(l, &of->files, &all, err) : scr_no_memory(err);

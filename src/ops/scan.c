@@ -12,9 +12,9 @@
 #include "fmt/filemap.h"
 #include "ops/stage.h"
 #include "red/redfile.h"
+#include "store/dset_names.h"
 #include "store/paths.h"
 
-#define MAP_SUFFIX ".scrfilemap"
 enum { BATCH = 1024 }; /* ranks that are listed at once */
 
 /* --- what is in the directory --- */
@@ -51,20 +51,12 @@ static struct scr_scan_set *find_set(struct scr_scan *s, enum scr_scheme scheme,
     return scr_table_ok(&s->sets) ? set : NULL;
 }
 
-/* Rank of "<rank>.scrfilemap", else -1. */
-static int map_rank(const char *name)
-{
-    const char *end;
-    int rank = scr_parse_front(name, &end);
-    return strcmp(end, MAP_SUFFIX) == 0 ? rank : -1;
-}
-
 static int take_name(struct scr_scan *s, const char *name, struct scr_err *err)
 {
     enum scr_scheme scheme;
     int member, n, set_id;
-    if (map_rank(name) >= 0)
-        s->map_rank[s->nmaps++] = map_rank(name);
+    if (scr_map_rank(name) >= 0)
+        s->map_rank[s->nmaps++] = scr_map_rank(name);
     if (!scr_redfile_parse(name, &scheme, &member, &n, &set_id))
         return SCR_OK;
     struct scr_scan_set *set = find_set(s, scheme, n, set_id);
@@ -313,7 +305,7 @@ static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
     struct scr_err why = SCR_ERR_INIT;
     if (scr_rank2file_rank(&s->files, rank) != NULL)
         return SCR_OK;
-    char *path = scr_asprintf("%s/%d" MAP_SUFFIX, s->dir, rank);
+    char *path = scr_asprintf("%s/%d" SCR_MAP_SUFFIX, s->dir, rank);
     scr_filemap *map = scr_filemap_new();
     int rc = SCR_E_NOMEM;
     if (path != NULL && map != NULL &&
@@ -402,7 +394,7 @@ static void check_ranks(const struct scr_scan *s, struct scr_faults *f)
 {
     const struct scr_rank2file *l = &s->files;
     for (size_t i = l->n; i > 0 && l->ranks > 0 && l->of[i - 1]->rank >= l->ranks; i--)
-        scr_faults_add(f, "%s/%d" MAP_SUFFIX ": rank %d of a run of %d", s->dir,
+        scr_faults_add(f, "%s/%d" SCR_MAP_SUFFIX ": rank %d of a run of %d", s->dir,
                        l->of[i - 1]->rank, l->of[i - 1]->rank, l->ranks);
 }
 

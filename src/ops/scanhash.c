@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "fmt/filemap.h"
 #include "red/redfile.h"
+#include "store/dset_names.h"
 
 /* --- files --- */
 
@@ -69,7 +70,7 @@ static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *goo
     *ranks = s->files.ranks;
     for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++) {
         int whole = 0, rank = s->map_rank[i];
-        char *path = scr_asprintf("%s/%d.scrfilemap", s->dir, rank);
+        char *path = scr_asprintf("%s/%d" SCR_MAP_SUFFIX, s->dir, rank);
         scr_filemap *map = scr_filemap_new();
         if (path == NULL || map == NULL)
             rc = scr_no_memory(err);

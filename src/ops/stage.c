@@ -12,17 +12,10 @@
 #include "store/paths.h"
 #include "xfer/copy.h"
 
-#define MARKER "placing.scr"
-
 enum {
     DIR_MODE = 0777,  /* cut by the umask */
     STAGE_MODE = 0700 /* files may come from directories that others cannot enter */
 };
-
-char *scr_stage_dir(const struct scr_prefix *p, int id)
-{
-    return scr_prefix_dset_file(p, id, "files");
-}
 
 int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id,
                    struct scr_err *err)
@@ -63,24 +56,6 @@ void scr_stage_sweep(const struct scr_env *env, const struct scr_prefix *p, int 
     if (dir != NULL)
         sweep(env->sys, dir);
     free(dir);
-}
-
-/* Takes the path over. */
-static int is_there(const struct scr_env *env, char *path)
-{
-    int there = path == NULL || scr_file_is_there(env->sys, path);
-    free(path);
-    return there;
-}
-
-int scr_stage_is_there(const struct scr_env *env, const struct scr_prefix *p, int id)
-{
-    return is_there(env, scr_stage_dir(p, id));
-}
-
-int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, int id)
-{
-    return is_there(env, scr_prefix_dset_file(p, id, MARKER));
 }
 
 /* --- to their places --- */
@@ -185,7 +160,7 @@ static int find_others(struct scr_move *m, const struct scr_rank2file *files,
 int scr_stage_read_placing(const struct scr_env *env, const struct scr_prefix *p,
                            int id, scr_hash *dset, struct scr_err *err)
 {
-    return scr_prefix_record_read(env, p, id, MARKER, dset, err);
+    return scr_prefix_record_read(env, p, id, SCR_PLACING, dset, err);
 }
 
 static int check_newest(const struct scr_move *m, const struct scr_table *paths,
@@ -223,7 +198,7 @@ static int place(struct scr_move *m, const scr_hash *dset,
         (rc = each_file(m, files, check_file, err)) == SCR_OK &&
         (rc = give_up_others(m, &paths, err)) == SCR_OK &&
         (rc = find_others(m, files, &paths, &others, err)) == SCR_OK &&
-        (rc = scr_prefix_record_write(m->env, m->p, m->id, MARKER, dset, err)) ==
+        (rc = scr_prefix_record_write(m->env, m->p, m->id, SCR_PLACING, dset, err)) ==
             SCR_OK &&
         (rc = demote_others(m, &others, err)) == SCR_OK &&
         (rc = each_file(m, files, place_file, err)) == SCR_OK)
@@ -262,7 +237,7 @@ int scr_stage_take_back(const struct scr_env *env, const struct scr_prefix *p, i
     int rc = scr_move_init(&m, env, p, id, err);
     if (rc == SCR_OK && (rc = each_file(&m, files, take_file_back, err)) == SCR_OK &&
         (rc = scr_move_sync(&m, err)) == SCR_OK)
-        rc = scr_prefix_record_remove(env, p, id, MARKER, err);
+        rc = scr_prefix_record_remove(env, p, id, SCR_PLACING, err);
     scr_move_fini(&m);
     return rc;
 }
@@ -274,7 +249,7 @@ int scr_stage_remove(const struct scr_env *env, const struct scr_prefix *p, int 
     int rc;
     TRY_OUT(scr_move_init(&m, env, p, id, err));
     if (scr_stage_is_placing(env, p, id))
-        TRY_OUT(scr_prefix_record_remove(env, p, id, MARKER, err));
+        TRY_OUT(scr_prefix_record_remove(env, p, id, SCR_PLACING, err));
     if (scr_stage_is_there(env, p, id))
         TRY_OUT(scr_dir_remove(env->sys, m.stage, err));
 out:

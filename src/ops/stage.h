@@ -18,9 +18,8 @@
 
 #include "fmt/rank2file.h"
 #include "store/prefix.h"
+#include "store/scavenged.h"
 
-/* Its path, malloc'd. */
-char *scr_stage_dir(const struct scr_prefix *p, int id);
 /* Makes it, for the user only: files are there before their own directories protect
  * them. */
 int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -28,10 +27,6 @@ int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id
 /* Removes what copies that were killed left under temporary names: before those of a
  * scavenge begin. An older one that is still at work then gets no more files named. */
 void scr_stage_sweep(const struct scr_env *env, const struct scr_prefix *p, int id);
-/* 1 if there is one, or if that is not known. */
-int scr_stage_is_there(const struct scr_env *env, const struct scr_prefix *p, int id);
-/* 1 if its files are on their way to their destinations, or if that is not known. */
-int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, int id);
 
 /* Files that a dead asynchronous flush had put in place go to the stage instead, so
  * that they need not be copied again, nor are lost with a node. That flush is not

@@ -50,6 +50,15 @@ int scr_dset_ids(const struct scr_env *env, const char *dir, int **ids, size_t *
     return SCR_OK;
 }
 
+/* --- files of a scavenge --- */
+
+int scr_map_rank(const char *name)
+{
+    const char *end;
+    int rank = scr_parse_front(name, &end);
+    return strcmp(end, SCR_MAP_SUFFIX) == 0 ? rank : -1;
+}
+
 /* --- redundancy files --- */
 
 static const enum scr_scheme schemes[] = { SCR_SCHEME_SINGLE, SCR_SCHEME_PARTNER,

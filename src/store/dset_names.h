@@ -17,6 +17,11 @@ int scr_dset_id(const char *name);
 int scr_dset_ids(const struct scr_env *env, const char *dir, int **ids, size_t *n,
                  struct scr_err *err);
 
+/* The filemap of a rank that a scavenge writes is "<rank>.scrfilemap". */
+#define SCR_MAP_SUFFIX ".scrfilemap"
+/* The rank of a name of that form, else -1. */
+int scr_map_rank(const char *name);
+
 /* "<m>_of_<n>_in_<g>.<suffix>", m = member + 1, g = smallest world rank of the set;
  * SINGLE's suffix is "single". malloc'd. Parse: 1 or 0 when name is not of that form.
  */

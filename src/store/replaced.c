@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "store/deletion.h"
 #include "store/paths.h"
+#include "store/scavenged.h"
 
 /* Of a prefix directory with many entries that were never looked at, as older versions
  * leave them, each call reads so many lists. */
@@ -42,8 +43,8 @@ struct records {
 static int is_in_use(const char *name)
 {
     static const char *const names[] = { "outgoing.scr",  "flushing.lock",
-                                         "replacing.scr", "files",
-                                         "placing.scr",   "rebuild" };
+                                         "replacing.scr", SCR_STAGE,
+                                         SCR_PLACING,     "rebuild" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0)
             return 1;

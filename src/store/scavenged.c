@@ -1,33 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Remains of a scavenge of a dataset that a job then flushed itself. */
+/* A scavenged dataset that is not whole, and its remains. */
 #include "store/scavenged.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "store/dset_names.h"
 
-#define STAGE "files"
-
-/* <rank>.scrfilemap, or <member>_of_<n>_in_<set>.<scheme>. */
-static int is_of_scavenge(const char *name)
+char *scr_stage_dir(const struct scr_prefix *p, int id)
 {
-    int of[3], at = 0;
-    const char *dot = strrchr(name, '.');
-    return (dot != NULL && strcmp(dot, ".scrfilemap") == 0) ||
-           (sscanf(name, "%d_of_%d_in_%d.%n", &of[0], &of[1], &of[2], &at) == 3 &&
-            at > 0);
+    return scr_prefix_dset_file(p, id, SCR_STAGE);
 }
 
-static int has(const struct scr_env *env, const char *dir, const char *name)
+/* Takes the path over. */
+static int is_there(const struct scr_env *env, char *path)
 {
-    char *path = scr_path_join(dir, name);
-    int is = path != NULL && scr_file_is_there(env->sys, path);
+    int there = path == NULL || scr_file_is_there(env->sys, path);
     free(path);
-    return is;
+    return there;
+}
+
+int scr_stage_is_there(const struct scr_env *env, const struct scr_prefix *p, int id)
+{
+    return is_there(env, scr_stage_dir(p, id));
+}
+
+int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, int id)
+{
+    return is_there(env, scr_prefix_dset_file(p, id, SCR_PLACING));
+}
+
+static int is_of_scavenge(const char *name)
+{
+    enum scr_scheme scheme;
+    int member, n, set_id;
+    return scr_map_rank(name) >= 0 ||
+           scr_redfile_parse(name, &scheme, &member, &n, &set_id);
 }
 
 static int drop(const struct scr_env *env, const char *dir, const char *name,
@@ -49,7 +59,7 @@ static int drop_all(const struct scr_env *env, const char *dir, struct scr_err *
     for (size_t i = 0; i < n; i++)
         if (is_of_scavenge(names[i]))
             TRY_OUT(drop(env, dir, names[i], err));
-    TRY_OUT(drop(env, dir, STAGE, err));
+    TRY_OUT(drop(env, dir, SCR_STAGE, err));
 out:
     scr_names_free(names, n);
     return rc;
@@ -58,10 +68,11 @@ out:
 void scr_scavenged_remove(const struct scr_env *env, const struct scr_prefix *p, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
+    if (!scr_stage_is_there(env, p, id) || scr_stage_is_placing(env, p, id) ||
+        scr_prefix_lock_is_held(env, p, SCR_SCAVENGE_LOCK) != 0)
+        return;
     char *dir = scr_prefix_dset_dir(p, id);
-    if (dir != NULL && has(env, dir, STAGE) && !has(env, dir, "placing.scr") &&
-        scr_prefix_lock_is_held(env, p, SCR_SCAVENGE_LOCK) == 0 &&
-        drop_all(env, dir, &why) != SCR_OK)
+    if ((dir ? drop_all(env, dir, &why) : scr_no_memory(&why)) != SCR_OK)
         scr_log(env->log, SCR_LOG_WARN,
                 "dataset %d: what scr_scavenge copied stays, no data are at risk: %s",
                 id, why.text);
