@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Remains of a scavenge leave with a flush of the same dataset, and nothing else does,
  * whichever system call fails. */
+#include "helper_alloc.h"
 #include "helper_store.h"
 
 #include "base/lock.h"
@@ -88,6 +89,24 @@ static void a_scavenge_at_work_loses_nothing(void **state)
     test_store_close(&t);
 }
 
+#ifdef TEST_ALLOC
+/* A marker that cannot be looked for may be there. */
+static void without_memory_what_is_being_placed_stays(void **state)
+{
+    (void)state;
+    struct test_store t;
+    fill(&t);
+    put_file("placing.scr");
+    for (int failed = 1, n = 0; failed; n++) {
+        test_alloc_arm(n);
+        scr_scavenged_remove(&t.env, &t.p, ID);
+        failed = test_alloc_off();
+        assert_int_equal(COUNT(remains), 6);
+    }
+    test_store_close(&t);
+}
+#endif
+
 /* What is left is removed by the next call, and a line tells of a failure. */
 static void any_call_may_fail(void **state)
 {
@@ -116,6 +135,9 @@ int main(void)
         cmocka_unit_test(remains_leave_and_records_stay),
         cmocka_unit_test(what_a_scavenge_completed_stays),
         cmocka_unit_test(a_scavenge_at_work_loses_nothing),
+#ifdef TEST_ALLOC
+        cmocka_unit_test(without_memory_what_is_being_placed_stays),
+#endif
         cmocka_unit_test(any_call_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
