@@ -80,24 +80,31 @@ out:
     return rc;
 }
 
-/* From the copy if the file itself has none. */
+/* From the copy if the file itself has none. *copied: 1: so it was. */
 static int read_either(const struct scr_env *env, const struct scr_prefix *p,
-                       struct record *r, struct scr_err *err)
+                       struct record *r, int *copied, struct scr_err *err)
 {
+    *copied = 0;
     int rc = read_file(env, p, IDENTITY_FILE, r, err);
     if (rc != SCR_E_CORRUPT && rc != SCR_E_NOENT)
         return rc;
     if (read_file(env, p, IDENTITY_COPY, r, NULL) != SCR_OK)
         return rc;
+    *copied = 1;
     scr_err_clear(err);
     return SCR_OK;
+}
+
+static int is_same(const struct record *a, const struct record *b)
+{
+    return strcmp(a->id, b->id) == 0 && a->inode == b->inode;
 }
 
 static int edit_record(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     const struct record *r = arg;
     struct record old;
-    if (parse(h, &old) && strcmp(old.id, r->id) == 0 && old.inode == r->inode)
+    if (parse(h, &old) && is_same(&old, r))
         return SCR_OK;
     *changed = 1;
     return scr_hash_set_val(h, "ID", r->id) &&
@@ -106,17 +113,15 @@ static int edit_record(scr_hash *h, void *arg, int *changed, struct scr_err *err
                : scr_no_memory(err);
 }
 
-/* Both files say the same afterwards, if they can be written. */
-static void keep_both(const struct scr_env *env, const struct scr_prefix *p,
-                      struct record *r)
+/* The file of that name has the record afterwards, if it can be written. Most starts
+ * only read it. */
+static void keep(const struct scr_env *env, const struct scr_prefix *p,
+                 const char *name, struct record *r)
 {
-    static const char *const names[] = { IDENTITY_FILE, IDENTITY_COPY };
     const struct scr_env quiet = { .sys = env->sys };
     struct record is;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (read_file(&quiet, p, names[i], &is, NULL) != SCR_OK ||
-            strcmp(is.id, r->id) != 0 || is.inode != r->inode)
-            (void)scr_prefix_state_update(env, p, names[i], edit_record, r, NULL);
+    if (read_file(&quiet, p, name, &is, NULL) != SCR_OK || !is_same(&is, r))
+        (void)scr_prefix_state_update(env, p, name, edit_record, r, NULL);
 }
 
 /* --- a new one --- */
@@ -169,10 +174,11 @@ int scr_identity_read(const struct scr_env *env, const struct scr_prefix *p,
 {
     struct scr_err why = SCR_ERR_INIT;
     struct record r;
+    int copied;
     uint64_t inode = 0;
     *out = (struct scr_identity){ 0 };
     int rc = inode_of(env, p, &inode, &why);
-    if (rc == SCR_OK && (rc = read_either(env, p, &r, &why)) == SCR_OK)
+    if (rc == SCR_OK && (rc = read_either(env, p, &r, &copied, &why)) == SCR_OK)
         (void)take(&r, inode, out);
     if (rc == SCR_E_CORRUPT)
         scr_log(env->log, SCR_LOG_WARN,
@@ -190,12 +196,13 @@ int scr_identity_make(const struct scr_env *env, const struct scr_prefix *p,
     struct making m = { .env = env, .out = out };
     *out = (struct scr_identity){ 0 };
     TRY(inode_of(env, p, &m.inode, err));
-    int had = read_either(env, p, &m.r, NULL);
+    int copied, had = read_either(env, p, &m.r, &copied, NULL);
     if (had != SCR_OK || !take(&m.r, m.inode, out)) {
         TRY(scr_prefix_state_update(env, p, IDENTITY_FILE, make, &m, err));
         out->is_new = out->is_new && (had == SCR_OK || had == SCR_E_NOENT);
+        copied = 0;
     }
-    keep_both(env, p, &m.r);
+    keep(env, p, copied ? IDENTITY_FILE : IDENTITY_COPY, &m.r);
     return SCR_OK;
 }
 
