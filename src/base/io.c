@@ -314,8 +314,8 @@ int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf
                     size_t n, mode_t mode, struct scr_err *err)
 {
     int fd = -1;
-    TRY(scr_open(sys, path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
-                 mode, &fd, err));
+    TRY(scr_open(sys, path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, mode, &fd,
+                 err));
     /* The first write carries everything; a second one, after a short write, either
      * completes the record or learns why it cannot be. */
     int rc = scr_write_all(SCR_FD(sys, fd, path), buf, n, err);

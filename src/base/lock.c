@@ -56,7 +56,7 @@ static int check_regular(const struct scr_sys *sys, const char *path, int *fd,
 static int open_lock_file(const struct scr_sys *sys, const char *path, int *fd,
                           struct scr_err *err)
 {
-    int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int flags = O_RDWR | O_CREAT | O_NOFOLLOW;
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_open(sys, path, flags, FILE_MODE, fd, &why);
     if (rc != SCR_OK && why.sys == ELOOP)
@@ -222,7 +222,7 @@ int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
 int scr_lock_itself(const struct scr_sys *sys, const char *path, int exclusive,
                     int timeout_ms, struct scr_lock *lock, struct scr_err *err)
 {
-    int how = (exclusive ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int how = (exclusive ? O_RDWR : O_RDONLY) | O_NOFOLLOW;
     const struct want want = { .op = (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB };
     double end = scr_now_mono() + 1e-3 * (double)timeout_ms;
     *lock = (struct scr_lock){ -1, 1 };
@@ -324,8 +324,7 @@ static int look(const struct scr_sys *sys, const char *path, const struct part *
     struct scr_err why = SCR_ERR_INIT;
     int fd = -1;
     *who = (struct scr_lock_holder){ 0 };
-    int rc = scr_open(sys, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, &fd,
-                      &why);
+    int rc = scr_open(sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, &why);
     if (rc == SCR_E_NOENT)
         return SCR_OK;
     if (rc != SCR_OK)

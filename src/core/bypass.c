@@ -255,8 +255,7 @@ static int sync_file(struct scr_ctx *ctx, const char *dest, const char *path,
         return scr_fail(err, rc, 0, "%s", why.text);
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "%s is no regular file", path);
-    TRY_OUT(
-        scr_open(ctx->env.sys, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0, &fd, err));
+    TRY_OUT(scr_open(ctx->env.sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err));
     TRY_OUT(scr_fsync(ctx->env.sys, fd, path, err));
 out:
     scr_close(ctx->env.sys, &fd, path, NULL); /* only read from */

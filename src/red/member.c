@@ -497,8 +497,7 @@ static int open_regular(const struct scr_env *env, const char *path, int *fd,
                         struct stat *st, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
-                      fd, &why);
+    int rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, fd, &why);
     if (rc != SCR_OK && why.sys != ELOOP && why.sys != ENXIO)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (rc == SCR_OK && env->sys->fstat(*fd, st) != 0)

@@ -213,7 +213,7 @@ int scr_arrival_packed_parse(const char *name, uint64_t *stamp, struct scr_packe
 static int sync_file(const struct scr_env *env, const char *path, struct scr_err *err)
 {
     int fd = -1;
-    int rc = scr_open(env->sys, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0, &fd, err);
+    int rc = scr_open(env->sys, path, O_WRONLY | O_NOFOLLOW, 0, &fd, err);
     if (rc == SCR_OK)
         rc = scr_fsync(env->sys, fd, path, err);
     int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);

@@ -62,8 +62,7 @@ static int rotate(const struct scr_fd *log, const struct stat *st, int *rotated,
 static int open_log(const struct scr_sys *sys, const char *path, uint64_t size, int *fd,
                     struct scr_err *err)
 {
-    const int flags =
-        O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW;
     struct stat st;
     int rotated = 0;
     TRY(scr_open(sys, path, flags, 0666, fd, err));

@@ -144,7 +144,7 @@ int scr_recode_is_ours(const struct scr_sys *sys, const char *path)
     int fd = -1;
     size_t n = 0;
     int rc;
-    TRY_OUT(scr_open(sys, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &fd, NULL));
+    TRY_OUT(scr_open(sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, NULL));
     TRY_OUT(scr_read_upto(SCR_FD(sys, fd, path), begins, sizeof begins, &n, NULL));
 out:
     scr_close(sys, &fd, path, NULL); /* only read from */

@@ -84,8 +84,8 @@ static int fill(struct cursor *c, unsigned char *buf)
     const char *path = c->list->file[c->i].path;
     struct scr_err why = SCR_ERR_INIT;
     size_t n = piece(c);
-    if (c->off == 0 && scr_open(sys, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0,
-                                &c->fd, &why) != SCR_OK)
+    if (c->off == 0 &&
+        scr_open(sys, path, O_RDONLY | O_NOFOLLOW, 0, &c->fd, &why) != SCR_OK)
         read_failed(c, &why);
     if (!c->bad && n > 0 &&
         scr_pread_all(SCR_FD(sys, c->fd, path), buf + HEAD, n, (off_t)c->off, &why) !=
