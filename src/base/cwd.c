@@ -33,6 +33,5 @@ int scr_hostname(char **name, struct scr_err *err)
         return scr_fail(err, SCR_E_IO, errno, "host name");
     u.nodename[strcspn(u.nodename, ".")] = '\0';
     *name = scr_strdup(u.nodename);
-    TRY(*name ? SCR_OK : scr_no_memory(err));
-    return SCR_OK;
+    return *name ? SCR_OK : scr_no_memory(err);
 }

@@ -154,8 +154,7 @@ static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *e
     for (size_t f = 0; f < p->nfiles; f++)
         *len += p->files[f].size;
     p->good = scr_calloc(p->nfiles, sizeof *p->good);
-    TRY(p->good ? SCR_OK : scr_no_memory(err));
-    return SCR_OK;
+    return p->good ? SCR_OK : scr_no_memory(err);
 }
 
 static int make_geometry(struct rebuild *r, struct scr_err *err)

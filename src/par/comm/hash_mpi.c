@@ -44,9 +44,7 @@ static int letter_lend(struct letter *l, const struct scr_str *s, struct scr_err
     const size_t head = sizeof l->total, room = PAGE - head;
     uint64_t total = s->len + head, pages = (total + PAGE - 1) / PAGE;
     *l = (struct letter){ .first = MPI_REQUEST_NULL };
-    TRY(!s->bad ? SCR_OK : scr_no_memory(err));
-    if (pages > INT32_MAX)
-        return scr_no_memory(err);
+    TRY(!s->bad && pages <= INT32_MAX ? SCR_OK : scr_no_memory(err));
     l->bytes = malloc(total < PAGE ? (size_t)total : PAGE);
     l->more = scr_calloc((size_t)pages, sizeof *l->more);
     if (l->bytes == NULL || l->more == NULL) {

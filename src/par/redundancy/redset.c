@@ -20,8 +20,7 @@ int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
     char *dir = scr_asprintf("%s/rank.%d", dset_dir, p->world->rank);
     r->rank_dir = dir != NULL ? scr_path_normal(dir) : NULL;
     free(dir);
-    TRY(r->rank_dir ? SCR_OK : scr_no_memory(err));
-    return SCR_OK;
+    return r->rank_dir ? SCR_OK : scr_no_memory(err);
 }
 
 void scr_redset_fini(struct scr_redset *r)
@@ -289,6 +288,5 @@ int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_er
         scr_filemap_set_tag(map, r->id, me, "CHUNKCRC", crc);
     }
     enter_redfile(r, map);
-    TRY(scr_filemap_ok(map) ? SCR_OK : scr_no_memory(err));
-    return SCR_OK;
+    return scr_filemap_ok(map) ? SCR_OK : scr_no_memory(err);
 }

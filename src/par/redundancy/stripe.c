@@ -282,8 +282,7 @@ static int make_buffers(struct engine *e, uint64_t rowlen, size_t buf_max)
         return SCR_OK;
     /* Zeros, as after a failed read what is in a buffer is sent nevertheless. */
     e->pool = scr_pages_alloc(n * e->stride);
-    TRY(e->pool ? SCR_OK : scr_no_memory(e->err));
-    return SCR_OK;
+    return e->pool ? SCR_OK : scr_no_memory(e->err);
 }
 
 /* --- one slice of one symbol --- */
