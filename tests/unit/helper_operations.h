@@ -5,7 +5,7 @@
  * leaks.
  *
  *     static const struct operation operations[] = { HASH("dup", dup, twenty, 1), … };
- *     … fail_every_allocation(operations, sizeof operations / sizeof operations[0]);
+ *     … FAIL_EVERY_ALLOCATION(operations);
  */
 #ifndef SCR_TEST_HELPER_OPERATIONS_H
 #define SCR_TEST_HELPER_OPERATIONS_H
@@ -101,5 +101,11 @@ static void fail_every_allocation(const struct operation *operations, size_t cou
     }
 }
 
+#define FAIL_EVERY_ALLOCATION(operations)                                              \
+    fail_every_allocation(operations, sizeof operations / sizeof operations[0])
+
+#else
+/* The allocator belongs to the sanitizer or is not that of glibc. */
+#define FAIL_EVERY_ALLOCATION(operations) skip()
 #endif
 #endif
