@@ -80,7 +80,7 @@ const char *scr_flush_name(const scr_hash *h, int id); /* "?": not known */
 int scr_flush_max_id(const scr_hash *h);               /* 0: it lists none */
 /* 1 unless the entry says that another job wrote the dataset. */
 int scr_flush_is_of_job(const scr_hash *h, int id, const char *jobid);
-/* 1 if the dataset has that flag, "CKPT", "OUTPUT" or "LOST". */
+/* 1 if the dataset has that flag, "CKPT", "OUTPUT" or "LOST", or is "REPLACED". */
 int scr_flush_has(const scr_hash *h, int id, const char *flag);
 int scr_flush_latest(const scr_hash *h); /* newest checkpoint in cache; -1: none */
 

@@ -472,8 +472,8 @@ static int is_safe(const struct judging *j, int id, const scr_hash *dset)
     struct scr_dataset d;
     if (!j->is_known)
         return 0;
-    int is_dropped = !scr_index_has(&j->index, id) &&
-                     scr_hash_getf(j->flush, "DATASET %d REPLACED", id) == NULL;
+    int is_dropped =
+        !scr_index_has(&j->index, id) && !scr_flush_has(j->flush, id, "REPLACED");
     return (!is_dropped && scr_flush_is_saved(j->flush, &j->index, id, dset)) ||
            (dset != NULL && scr_dataset_get(dset, &d, NULL) == SCR_OK && d.is_ckpt &&
             !d.is_output && id < j->newest);
