@@ -98,6 +98,10 @@ class Reader:
         return True
 
 
+def has_summary(prefix, id):
+    return os.path.exists(os.path.join(prefix, ".scr", f"scr.dataset.{id}", "summary.scr"))
+
+
 def current(prefix):
     """The name that the index calls current; "": none."""
     try:

@@ -28,6 +28,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -146,7 +147,7 @@ class History:
         statuses = self.launcher.run(len(spread), case.prefix, self.path("log"), env,
                                      [script, ledger, str(case.seed), str(self.runs * 1000), case.style])
         died = os.path.exists(f"{ledger}.died")
-        if any(statuses) and not died and not self.may_fail(statuses, steps):
+        if any(statuses) and not died and not self.may_fail(case, job, statuses, steps):
             case.say(f"status {statuses}, and no process died as planned")
         entries, closes, paths = read_ledgers(ledger, len(spread))
         self.told += [f"    {' '.join([word, *args])}" for word, args in entries]
@@ -182,9 +183,11 @@ class History:
             self.do_lose(node)
 
     @staticmethod
-    def may_fail(statuses, steps):
-        """A halt ends a run with 1 where the flush before it failed."""
-        return set(statuses) <= {0, 1} and bool(faults_of(steps))
+    def may_fail(case, job, statuses, steps):
+        """A halt ends a run with 1 where the flush before it failed: calls did, or another job has the number of its
+        output. The launcher kills the other ranks then."""
+        is_clash = case.left is not None and any(v.job != job for v in case.versions)
+        return 1 in statuses and set(statuses) <= {0, 1, 128 + signal.SIGKILL} and bool(is_clash or faults_of(steps))
 
     def doubt_others(self, case, job, steps):
         """What another prefix directory has in a cache may leave when that is full."""

@@ -292,12 +292,12 @@ class Case:
             self.check_current(got)
 
     def check_current(self, got):
-        """Without a cache, the index decides alone."""
+        """Without a cache, the index decides alone; a start first completes a newer one that waits for its names."""
         listed = [v for v in self.versions if v.stored and v.name == self.current and not v.doubtful]
         if not listed or got in listed or self.limit is not None or self.refused:
             return
         if all(self.can_read(v) for v in listed) and not (
-                self.env.get("SCR_FLUSH_ASYNC") == "1" and is_older(newest(listed), got)):
+                (self.env.get("SCR_FLUSH_ASYNC") == "1" or got.bypass) and is_older(newest(listed), got)):
             self.say(f"offered {got}, and the index calls {self.current} current")
 
     def on_from(self, rc):
@@ -573,9 +573,9 @@ class Case:
         return some[-1] if some else None
 
     def look(self, after):
-        """What the index calls complete now, every byte of it, and what it has lost."""
-        index = disk.index(self.prefix)
-        owners = [(id, self.owner(id, entry)) for id, entry in index.items() if entry.complete]
+        """Every byte of what is complete now, and what is not any more. A deletion without room takes the summary alone."""
+        owners = [(id, self.owner(id, entry)) for id, entry in disk.index(self.prefix).items()
+                  if entry.complete and disk.has_summary(self.prefix, id)]
         stored = {v for _, v in owners if v}
         for id, v in owners:
             if v is None:
