@@ -72,41 +72,41 @@ static int list_own(const struct scr_ctx *ctx, struct scr_ids *mine,
     return SCR_OK;
 }
 
-/* The ids that some map names, and room for the states of these. first, count: the
- * least of them; how often a map names one. */
-static int list_all(struct scr_ctx *ctx, const struct scr_ids *mine, int64_t first,
-                    uint64_t count, struct scr_ids *ids, struct scr_err *err)
+/* The ids that some map names, and room for the states of these. said: of all ranks. */
+static int list_all(struct scr_ctx *ctx, const struct scr_ids *mine, int64_t *said,
+                    struct scr_ids *ids, struct scr_err *err)
 {
-    if (count == 0)
-        return SCR_OK;
-    uint64_t most = (uint64_t)(ctx->last_id - first + 1);
-    int rc = scr_cache_reserve(ctx, (size_t)(count < most ? count : most), err);
-    return scr_list_datasets_all(&ctx->world, rc, mine, first, ids, err);
+    TRY(scr_ids_hear_all(&ctx->world, mine, said, ids, err));
+    return ids->n > SCR_IDS_STRETCH
+               ? scr_agree_all(&ctx->world, scr_cache_reserve(ctx, ids->n, err), err)
+               : SCR_OK;
 }
 
 int scr_stock_take_all(struct scr_ctx *ctx, struct scr_stock *s, int rc,
                        struct scr_err *err)
 {
-    enum { FIRST = STOCK_LEAST, BUSY, HALT };
+    enum { BUSY = STOCK_LEAST, HALT, IDS, N = IDS + SCR_IDS_SAID };
     struct scr_ids mine = { 0 };
+    int64_t v[1 + N] = { 0 }, *least = v + 1; /* v[0]: for the code */
     if (rc == SCR_OK)
         rc = list_own(ctx, &mine, err);
-    ctx->last_id = mine.n > 0 ? mine.id[mine.n - 1] : 0;
-    struct scr_vote v = { .least = { [FIRST] = mine.n > 0 ? mine.id[0] : INT64_MAX,
-                                     [BUSY] = -scr_async_find_leftovers(ctx),
-                                     [HALT] = -ctx->halt },
-                          .sum = { mine.n } };
-    rc = say_stock(ctx, v.least, rc, err);
-    rc = scr_vote_all(&ctx->world, rc, &v, err);
-    ctx->last_id = (int)-v.least[STOCK_ID];
-    ctx->flusher.leftovers = v.least[BUSY] != 0;
-    ctx->halt = v.least[HALT] != 0;
-    ctx->choice.lost.may = v.least[STOCK_LOST] != 0;
-    s->newer = v.least[STOCK_NEWER] != 0;
-    s->marked = v.least[STOCK_MARKED] != 0;
-    s->unfinished = v.least[STOCK_OPEN] != 0;
     if (rc == SCR_OK)
-        rc = list_all(ctx, &mine, v.least[FIRST], v.sum[0], &s->ids, err);
+        rc = scr_cache_reserve(ctx, SCR_IDS_STRETCH, err);
+    ctx->last_id = mine.n > 0 ? mine.id[mine.n - 1] : 0;
+    least[BUSY] = -scr_async_find_leftovers(ctx);
+    least[HALT] = -ctx->halt;
+    scr_ids_say(&mine, 0, &s->ids, &least[IDS]);
+    rc = say_stock(ctx, least, rc, err);
+    rc = scr_agree_mins_all(&ctx->world, rc, v, 1 + N, err);
+    ctx->last_id = (int)-least[STOCK_ID];
+    ctx->flusher.leftovers = least[BUSY] != 0;
+    ctx->halt = least[HALT] != 0;
+    ctx->choice.lost.may = least[STOCK_LOST] != 0;
+    s->newer = least[STOCK_NEWER] != 0;
+    s->marked = least[STOCK_MARKED] != 0;
+    s->unfinished = least[STOCK_OPEN] != 0;
+    if (rc == SCR_OK)
+        rc = list_all(ctx, &mine, &least[IDS], &s->ids, err);
     scr_ids_fini(&mine);
     return rc;
 }

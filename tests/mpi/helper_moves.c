@@ -42,9 +42,11 @@ int restart(struct mpi_test *t, struct move_job *job, size_t buf, int *stayed,
     int rc = scatter_all(t, job, err);
     CHECK_INT(scr_filemap_list_datasets(job->map, &n, &mine.id), SCR_OK);
     mine.n = (size_t)n;
-    int64_t first = scr_min_all(&t->comm, n > 0 ? mine.id[0] : INT64_MAX);
+    int64_t said[SCR_IDS_SAID];
+    scr_ids_say(&mine, 0, &all, said);
+    scr_mins_all(&t->comm, said, SCR_IDS_SAID);
     if (rc == SCR_OK)
-        rc = scr_list_datasets_all(&t->comm, rc, &mine, first, &all, err);
+        rc = scr_ids_hear_all(&t->comm, &mine, said, &all, err);
     for (size_t i = 0; i < all.n && rc == SCR_OK; i++)
         rc = distribute(t, job, all.id[i], buf, stayed, err);
     scr_ids_fini(&mine);

@@ -475,6 +475,41 @@ MPI_CASE(two_datasets_of_one_number_are_not_mixed)
     move_root_remove(t);
 }
 
+/* n ids, `apart` from each other, of two ranks each; rank 0 has lost its own. */
+static void check_ids(struct mpi_test *t, int n, int apart, int reductions)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ids mine = { 0 }, all = { 0 };
+    int64_t said[SCR_IDS_SAID];
+    int size = t->comm.size, rank = t->comm.rank;
+    for (int i = 0; i < n && rank > 0; i++)
+        if (i % size == rank || (i + 1) % size == rank)
+            CHECK_INT(scr_ids_add(&mine, 7 + i * apart, NULL), SCR_OK);
+    scr_ids_say(&mine, 0, &all, said);
+    scr_mins_all(&t->comm, said, SCR_IDS_SAID);
+    test_collectives = 0;
+    CHECK_RC(scr_ids_hear_all(&t->comm, &mine, said, &all, &err), SCR_OK, &err);
+    CHECK_INT(test_collectives, reductions);
+    CHECK_INT(all.n, size > 1 ? n : 0);
+    for (size_t i = 0; i < all.n; i++)
+        CHECK_INT(all.id[i], 7 + (int)i * apart);
+    scr_ids_fini(&mine);
+    scr_ids_fini(&all);
+}
+
+/* The first 64 numbers from the least id on come with the agreement of the caller. */
+MPI_CASE(ids_of_all_ranks_are_listed)
+{
+    int many = t->comm.size > 1;
+    check_ids(t, 0, 1, 0);
+    check_ids(t, 1, 1, 0);
+    check_ids(t, 64, 1, 0);
+    check_ids(t, 65, 1, many);
+    check_ids(t, 300, 1, many * 4);
+    check_ids(t, 3, 64, many * 2);
+    check_ids(t, 20, 100000000, many * 19);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -495,5 +530,6 @@ int main(int argc, char **argv)
                   RUN(a_damaged_file_does_not_keep_the_others_from_another_file_system),
                   RUN(a_different_number_of_ranks_touches_nothing),
                   RUN(more_ranks_than_wrote_it_are_distinguished),
-                  RUN(two_datasets_of_one_number_are_not_mixed)));
+                  RUN(two_datasets_of_one_number_are_not_mixed),
+                  RUN(ids_of_all_ranks_are_listed)));
 }

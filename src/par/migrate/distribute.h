@@ -21,13 +21,22 @@ int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *w
                              const struct scr_comm *node, struct scr_cntl *cntl,
                              scr_filemap *map, struct scr_err *err);
 
-/* The ids any rank holds, equal on all ranks, from those of mine, that this one does.
- * first: the least of them, INT64_MAX: there is none, then nothing is communicated. rc:
- * SCR_OK, or SCR_E_NOMEM, if it is that of any rank all leave with it. O(ids) memory.
- */
-int scr_list_datasets_all(const struct scr_comm *world, int rc,
-                          const struct scr_ids *mine, int64_t first,
-                          struct scr_ids *all, struct scr_err *err);
+/* The ids that any rank holds, equal on all ranks. The first SCR_IDS_STRETCH of them,
+ * from the least one on, cost no reduction of their own:
+ *
+ *     int64_t said[SCR_IDS_SAID];
+ *     scr_ids_say(&mine, 0, &all, said);
+ *     … said becomes the least of all ranks, with what else they agree on …
+ *     rc = scr_ids_hear_all(world, &mine, said, &all, err);
+ *
+ * Each further stretch costs one. */
+enum { SCR_IDS_STRETCH = 64, SCR_IDS_SAID = SCR_IDS_STRETCH + 2 };
+/* The ids of mine, those this rank holds, from `from` on. Local; all gets room. */
+void scr_ids_say(const struct scr_ids *mine, int64_t from, struct scr_ids *all,
+                 int64_t *said);
+/* Appends to all. SCR_OK, or SCR_E_NOMEM if that is any rank's; agreed. */
+int scr_ids_hear_all(const struct scr_comm *world, const struct scr_ids *mine,
+                     int64_t *said, struct scr_ids *all, struct scr_err *err);
 
 /* SCR_E_CORRUPT, on all ranks, if the entries of this number are of two datasets (their
  * CREATED differ): runs on other nodes may have given it twice. */

@@ -176,55 +176,64 @@ int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *w
     return rc;
 }
 
-/* Ids are looked for in stretches of so many, from the least one on. */
-enum { STRETCH = 64 };
-
-/* What a rank says of a stretch; becomes the least of all. */
-struct said {
-    int64_t has[STRETCH]; /* -1: the id is named */
-    int64_t next;         /* the least id behind it, INT64_MAX: none */
-    int64_t lost;         /* -1: out of memory */
-};
-
-static void say(struct said *s, const struct scr_ids *ids, int64_t first)
-{
-    *s = (struct said){ .next = INT64_MAX };
-    for (size_t i = ids->n; i-- > 0;) {
-        int64_t at = ids->id[i] - first;
-        if (at >= STRETCH)
-            s->next = ids->id[i];
-        else if (at >= 0)
-            s->has[at] = -1;
-    }
-}
+/* Ids are looked for in stretches of SCR_IDS_STRETCH, from the least one on. No rank
+ * knows where a stretch begins: each says the least of its ids for each remainder, and
+ * within a stretch no two have the same. Then: the largest id of all, negated; whether
+ * there was no memory. */
+enum { MOST = SCR_IDS_STRETCH, LOST };
 
 /* Room for the ids of a stretch more. */
 static int make_room(struct scr_ids *ids)
 {
-    int *more = scr_reallocarray(ids->id, ids->n + STRETCH, sizeof *more);
-    ids->id = more != NULL ? more : ids->id;
-    return more != NULL;
+    int *more = scr_reallocarray(ids->id, ids->n + SCR_IDS_STRETCH, sizeof *more);
+    if (more == NULL)
+        return 0;
+    ids->id = more;
+    ids->room = ids->n + SCR_IDS_STRETCH;
+    return 1;
 }
 
-int scr_list_datasets_all(const struct scr_comm *world, int rc,
-                          const struct scr_ids *mine, int64_t first,
-                          struct scr_ids *all, struct scr_err *err)
+static int64_t *said_of(int64_t *said, int64_t id)
 {
-    struct said s;
-    *all = (struct scr_ids){ 0 };
-    while (first != INT64_MAX) {
-        say(&s, mine, first);
-        s.lost = rc == SCR_OK && make_room(all) ? 0 : -1;
-        scr_mins_all(world, (int64_t *)&s, sizeof s / sizeof(int64_t));
-        if (s.lost) {
-            scr_ids_fini(all);
-            return scr_no_memory(err);
-        }
-        for (int i = 0; i < STRETCH; i++)
-            if (s.has[i])
-                all->id[all->n++] = (int)(first + i);
-        first = s.next;
+    return &said[(uint64_t)id % SCR_IDS_STRETCH];
+}
+
+void scr_ids_say(const struct scr_ids *mine, int64_t from, struct scr_ids *all,
+                 int64_t *said)
+{
+    for (int i = 0; i < SCR_IDS_STRETCH; i++)
+        said[i] = INT64_MAX;
+    for (size_t i = mine->n; i-- > 0 && mine->id[i] >= from;)
+        *said_of(said, mine->id[i]) = mine->id[i];
+    said[MOST] = mine->n > 0 ? -(int64_t)mine->id[mine->n - 1] : INT64_MAX;
+    said[LOST] = make_room(all) ? 0 : -1;
+}
+
+/* Appends the ids of a stretch to all; where the next one begins, INT64_MAX: there is
+ * none. */
+static int64_t hear(int64_t *said, struct scr_ids *all)
+{
+    int64_t first = INT64_MAX;
+    for (int i = 0; i < SCR_IDS_STRETCH; i++)
+        first = said[i] < first ? said[i] : first;
+    if (first == INT64_MAX)
+        return first;
+    int64_t next = first + SCR_IDS_STRETCH;
+    for (int64_t id = first; id < next; id++)
+        if (*said_of(said, id) == id)
+            all->id[all->n++] = (int)id;
+    return next <= -said[MOST] ? next : INT64_MAX;
+}
+
+int scr_ids_hear_all(const struct scr_comm *world, const struct scr_ids *mine,
+                     int64_t *said, struct scr_ids *all, struct scr_err *err)
+{
+    while (!said[LOST]) {
+        int64_t next = hear(said, all);
+        if (next == INT64_MAX)
+            return SCR_OK;
+        scr_ids_say(mine, next, all, said);
+        scr_mins_all(world, said, SCR_IDS_SAID);
     }
-    all->room = all->n;
-    return SCR_OK;
+    return scr_no_memory(err);
 }
