@@ -30,7 +30,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <mpi.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -519,29 +521,57 @@ static void report(struct bench *b)
     printf(", \"peak_rss_kib\": %ld, \"library_kib\": %ld}\n", most[0], most[1]);
 }
 
-static void usage(void)
+/* All ranks have the same options, and rank 0 says what is wrong with them. */
+__attribute__((format(printf, 2, 3))) static _Noreturn void
+refuse(const struct bench *b, const char *fmt, ...)
 {
-    fputs("usage: ckpt [--size BYTES] [--files N] [--repeats N] [--leave]\n"
-          "       ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]\n"
-          "                      [--parity BYTES]\n"
-          "       ckpt --plain [--size BYTES] [--files N] [--repeats N]\n"
-          "       with --even: data that compresses well\n",
-          stderr);
+    va_list args;
+    va_start(args, fmt);
+    if (b->rank == 0)
+        vfprintf(stderr, fmt, args);
+    va_end(args);
+    MPI_Finalize();
     exit(2);
 }
 
-static size_t parse_size(const char *text)
+static void usage(const struct bench *b)
+{
+    refuse(b, "usage: ckpt [--size BYTES] [--files N] [--repeats N] [--leave]\n"
+              "       ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]\n"
+              "                      [--parity BYTES]\n"
+              "       ckpt --plain [--size BYTES] [--files N] [--repeats N]\n"
+              "       with --even: data that compresses well\n");
+}
+
+static size_t parse_size(const struct bench *b, const char *option, size_t least,
+                         size_t most)
 {
     char *end;
-    unsigned long long n = strtoull(text, &end, 10);
+    unsigned long long n = strtoull(optarg, &end, 10);
     const char *units = "KMG", *unit = *end != '\0' ? strchr(units, *end) : NULL;
-    if (end == text || (*end != '\0' && (unit == NULL || end[1] != '\0')))
-        usage();
-    return (size_t)n << (unit != NULL ? 10 * (unit - units + 1) : 0);
+    int shift = unit != NULL ? 10 * (int)(unit - units + 1) : 0;
+    if (end == optarg || (*end != '\0' && (unit == NULL || end[1] != '\0')) ||
+        n > most >> shift || n << shift < least)
+        refuse(b, "ckpt: --%s %s: must be a number from %zu to %zu%s\n", option, optarg,
+               least, most, least == 0 ? ", may end in K, M or G" : "");
+    return (size_t)n << shift;
+}
+
+static void check_lost(const struct bench *b)
+{
+    for (const char *at = b->lost; at != NULL && *at != '\0';) {
+        char *end;
+        long rank = strtol(at, &end, 10);
+        if (end == at || (*end != ',' && *end != '\0') || rank < 0 || rank >= b->ranks)
+            refuse(b, "ckpt: --lost %s: must be ranks from 0 to %d, as 0,2\n", b->lost,
+                   b->ranks - 1);
+        at = *end == ',' ? end + 1 : NULL;
+    }
 }
 
 static void parse(struct bench *b, int argc, char **argv)
 {
+    static const size_t most = SIZE_MAX / 4;
     const struct option options[] = {
         { "size", 1, NULL, 's' },         { "files", 1, NULL, 'f' },
         { "repeats", 1, NULL, 'r' },      { "lost", 1, NULL, 'l' },
@@ -550,32 +580,38 @@ static void parse(struct bench *b, int argc, char **argv)
         { "plain", 0, &b->plain, 1 },     { NULL, 0, NULL, 0 }
     };
     int c;
+    opterr = b->rank == 0;
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (c) {
         case 0: /* one that is set */
             break;
         case 's':
-            b->size = parse_size(optarg);
+            b->size = parse_size(b, "size", 0, most);
             break;
         case 'f':
-            b->files = (int)parse_size(optarg);
+            b->files = (int)parse_size(b, "files", 1, INT_MAX);
             break;
         case 'r':
-            b->repeats = (int)parse_size(optarg);
+            b->repeats = (int)parse_size(b, "repeats", 1, MAX_REPEATS);
             break;
         case 'p':
-            b->parity = parse_size(optarg);
+            b->parity = parse_size(b, "parity", 0, most);
             break;
         case 'l':
             b->lost = optarg;
             break;
         default:
-            usage();
+            usage(b);
         }
     }
-    if (optind < argc || b->files < 1 || b->repeats < 1 || b->repeats > MAX_REPEATS ||
-        b->parity > b->size || (b->plain && b->restart))
-        usage();
+    if (optind < argc)
+        refuse(b, "ckpt: unexpected argument \"%s\"\n", argv[optind]);
+    if (b->plain && b->restart)
+        refuse(b, "ckpt: --plain and --restart exclude each other\n");
+    if (b->parity > b->size)
+        refuse(b, "ckpt: --parity %zu: must be at most --size, %zu\n", b->parity,
+               b->size);
+    check_lost(b);
 }
 
 static void run_library(struct bench *b)
@@ -606,10 +642,10 @@ static void run_library(struct bench *b)
 int main(int argc, char **argv)
 {
     static struct bench b = { .size = 64 << 20, .files = 1, .repeats = 6 };
-    parse(&b, argc, argv);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
+    parse(&b, argc, argv);
     b.data = malloc(b.size + 1);
     if (b.data == NULL)
         die("memory");
