@@ -22,7 +22,8 @@ struct parse {
     const struct scr_opt
         *tables[2]; /* the command's own rows, then the built-in ones */
     char **argv;
-    int argc, at; /* argv[at] is being looked at */
+    int argc, at;       /* argv[at] is being looked at */
+    int takes_operands; /* a word that is no option may be one */
     struct scr_args *a;
     enum scr_builtin *builtin;
     struct scr_err *err;
@@ -116,11 +117,18 @@ static int is_optional(const struct scr_opt *o)
     return o->metavar[0] == '[';
 }
 
+/* The next word can only be the value of this option: it is no option, and the command
+ * takes no operands. */
+static int is_value_next(const struct parse *p)
+{
+    return p->at + 1 < p->argc && !p->takes_operands && p->argv[p->at + 1][0] != '-';
+}
+
 /* Value of an option: what stands in the same word, else the next word. */
 static int take_value(struct parse *p, struct found f, const char *shown,
                       const char *attached)
 {
-    if (attached == NULL && is_optional(found_opt(p, f)))
+    if (attached == NULL && is_optional(found_opt(p, f)) && !is_value_next(p))
         attached = "";
     if (attached == NULL && p->at + 1 < p->argc)
         attached = p->argv[++p->at];
@@ -229,6 +237,7 @@ int scr_args_parse(const struct scr_cmd *cmd, int argc, char **argv, struct scr_
                        .argv = argv,
                        .argc = argc,
                        .at = 1,
+                       .takes_operands = cmd->max_operands != 0,
                        .a = a,
                        .builtin = builtin,
                        .err = err };

@@ -7,7 +7,7 @@
 #include "args.h"
 #include "cfg/spec.h"
 
-/* The value of an option; OPTIONAL: only in the same word, as --watch=5. */
+/* The value of an option; OPTIONAL: offered in the same word only, as --watch=5. */
 enum kind { FLAG, DIRECTORY, PATH, VALUE, OPTIONAL };
 
 static enum kind kind_of(const struct scr_opt *o)

@@ -48,7 +48,8 @@ struct scr_opt {
     const char *name;    /* long name, without "--"; NULL ends the table */
     char letter;         /* short option, or 0 */
     const char *metavar; /* name of its value in the help, or NULL: takes none;
-                            "[NAME]": it may be left out, and stands in the same word */
+                            "[NAME]": it may be left out, and stands in the same word,
+                            or in the next one if the command takes no operands */
     const char *help;    /* one line, lower case, no full stop; NULL: not listed */
 };
 

@@ -76,6 +76,10 @@ run scr status --json --line
 fails 2 "options --json and --line exclude each other"
 run scr status --watch=soon
 fails 2 'option --watch: "soon" is no time'
+run scr status --watch soon
+fails 2 'option --watch: "soon" is no time'
+run scr status --watch --json
+fails 2 "options --json and --watch exclude each other"
 run scr status extra
 fails 2 'unexpected argument "extra"'
 
@@ -230,7 +234,7 @@ check "lines" "$(grep -cv '^#\|^scr_[a-z_]*{directory="' "$out")" = 0
 rmdir "../$odd"
 
 # --- again and again: blocks where there is no terminal, one place on a terminal ---
-(scr status --watch=0.1 >watched & watcher=$!
+(scr status --watch 0.1 >watched & watcher=$!
  until_true sh -c '[ "$(grep -c "^state" watched)" -ge 3 ]'
  kill -INT $watcher
  wait $watcher) || fail "scr status --watch: exit status $?"
