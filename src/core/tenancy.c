@@ -17,94 +17,99 @@
  * them. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "core/ctx.h"
 #include "core/tenancy.h"
 
-/* The first message of a start that waits for the prefix directory. */
-enum { TELL_MS = 5000 };
+/* A start that waits for a lock says so after that time. */
+enum { TELL_MS = 1000 };
 
-static const char *name_of(const struct scr_lock_holder *who)
+static const char to_do[] =
+    "end that run first, or give this run its own SCR_JOB_ID or prefix directory";
+
+/* A lock that another run may hold. */
+struct tenure {
+    const char *path;
+    int is_keyed; /* it is one of those in that file, */
+    uint64_t key; /* by this key */
+    int wait_ms;
+};
+
+static int acquire(const struct scr_ctx *ctx, const struct tenure *t, int ms,
+                   struct scr_lock *lock)
 {
+    const struct scr_sys *sys = ctx->env.sys;
+    return t->is_keyed ? scr_lock_acquire_key(sys, t->path, t->key, ms, lock, NULL)
+                       : scr_lock_acquire(sys, t->path, ms, lock, NULL);
+}
+
+/* The process that holds the lock, in who. */
+static const char *name_holder(const struct scr_ctx *ctx, const struct tenure *t,
+                               struct scr_lock_holder *who)
+{
+    const struct scr_sys *sys = ctx->env.sys;
+    (void)(t->is_keyed ? scr_lock_look_key(sys, t->path, t->key, who, NULL)
+                       : scr_lock_look(sys, t->path, who, NULL));
     return who->note[0] != '\0' ? who->note : "its process is not known";
 }
 
-static int refuse(const struct scr_ctx *ctx, const struct scr_lock_holder *who,
-                  const char *hint, struct scr_err *err)
+/* Rank 0 says it. */
+static void tell(const struct scr_ctx *ctx, const struct tenure *t, int left_ms)
 {
+    struct scr_lock_holder who;
+    char end[32];
+    int left_s = (left_ms + 999) / 1000;
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "another run of job %s still uses the prefix directory %s (%s), this run "
+            "waits until %s (%d s) for it to end: %s",
+            ctx->prm.job_id, ctx->prefix.path, name_holder(ctx, t, &who),
+            scr_format_stamp(time(NULL) + left_s, end, sizeof end), left_s, to_do);
+}
+
+static int refuse(const struct scr_ctx *ctx, const struct tenure *t,
+                  struct scr_err *err)
+{
+    struct scr_lock_holder who;
     return scr_fail(err, SCR_E_TAKEN, 0,
                     "another run of job %s still uses the prefix directory %s (%s): "
-                    "end that run first, or give this run its own SCR_JOB_ID or prefix "
-                    "directory%s; nothing was changed",
-                    ctx->prm.job_id, ctx->prefix.path, name_of(who), hint);
+                    "%s%s%s; nothing was changed",
+                    ctx->prm.job_id, ctx->prefix.path, name_holder(ctx, t, &who), to_do,
+                    t->is_keyed ? "; if its node was lost, remove " : "",
+                    t->is_keyed ? t->path : "");
+}
+
+/* Where locks cannot be had there is no protection, and the job runs as well. */
+static int take(const struct scr_ctx *ctx, const struct tenure *t,
+                struct scr_lock *lock, struct scr_err *err)
+{
+    int first_ms = t->wait_ms < TELL_MS ? t->wait_ms : TELL_MS;
+    int left_ms = t->wait_ms - first_ms, rc = acquire(ctx, t, first_ms, lock);
+    if (rc == SCR_E_LOCKED && left_ms > 0) {
+        tell(ctx, t, left_ms);
+        rc = acquire(ctx, t, left_ms, lock);
+    }
+    return rc == SCR_E_LOCKED ? refuse(ctx, t, err) : SCR_OK;
 }
 
 /* --- the prefix directory --- */
 
 /* The file systems that nodes share keep the locks of a node that was lost until they
  * notice, which takes them up to some minutes. */
-static int wait_for_prefix(struct scr_ctx *ctx, const char *path, uint64_t key)
-{
-    struct scr_lock *lock = &ctx->run_lock;
-    struct scr_lock_holder who;
-    int first_ms = ctx->lease_ms < TELL_MS ? ctx->lease_ms : TELL_MS;
-    int rc = scr_lock_acquire_key(ctx->env.sys, path, key, first_ms, lock, NULL);
-    if (rc != SCR_E_LOCKED || first_ms == ctx->lease_ms)
-        return rc;
-    (void)scr_lock_look_key(ctx->env.sys, path, key, &who, NULL);
-    scr_log(&ctx->log, SCR_LOG_WARN,
-            "waiting up to %d s for another run of job %s with the prefix directory %s "
-            "to end (%s)",
-            (ctx->lease_ms - first_ms) / 1000, ctx->prm.job_id, ctx->prefix.path,
-            name_of(&who));
-    return scr_lock_acquire_key(ctx->env.sys, path, key, ctx->lease_ms - first_ms, lock,
-                                NULL);
-}
-
-/* Where locks cannot be had there is no protection, and the job runs as well. */
 int scr_tenancy_take_prefix(struct scr_ctx *ctx, struct scr_err *err)
 {
-    struct scr_lock_holder who;
-    uint64_t key = scr_str_key(ctx->prm.job_id);
     char *path = scr_prefix_file(&ctx->prefix, SCR_RUNS_LOCK);
-    TRY(path ? SCR_OK : scr_no_memory(err));
-    char *hint = scr_asprintf("; if its node was lost, remove %s", path);
-    int rc = wait_for_prefix(ctx, path, key) == SCR_E_LOCKED ? SCR_E_TAKEN : SCR_OK;
-    if (rc != SCR_OK) {
-        (void)scr_lock_look_key(ctx->env.sys, path, key, &who, NULL);
-        rc = refuse(ctx, &who, hint ? hint : "", err);
-    }
-    free(hint);
+    const struct tenure t = { path, 1, scr_str_key(ctx->prm.job_id), ctx->lease_ms };
+    int rc = path ? take(ctx, &t, &ctx->run_lock, err) : scr_no_memory(err);
     free(path);
     return rc;
 }
 
 /* --- the node's directories --- */
-
-static int refuse_node(const struct scr_ctx *ctx, const char *lock, struct scr_err *err)
-{
-    struct scr_lock_holder who;
-    (void)scr_lock_look(ctx->env.sys, lock, &who, NULL);
-    return refuse(ctx, &who, "", err);
-}
-
-/* Where locks cannot be had there is no protection, and the job runs as well. */
-static int take(struct scr_ctx *ctx, int store, const char *path, int *gone,
-                struct scr_err *err)
-{
-    struct scr_lock *lock = &ctx->tenancy[store];
-    int rc = scr_lock_acquire(ctx->env.sys, path, ctx->patience_ms, lock, NULL);
-    if (rc == SCR_E_LOCKED)
-        return refuse_node(ctx, path, err);
-    *gone =
-        rc == SCR_OK && scr_lock_beat(ctx->env.sys, lock, path, NULL) == SCR_E_NOENT;
-    if (*gone)
-        scr_lock_release(ctx->env.sys, lock);
-    return SCR_OK;
-}
 
 static void note(const struct scr_ctx *ctx, const char *dir, const char *name,
                  const char *text)
@@ -119,11 +124,17 @@ static void note(const struct scr_ctx *ctx, const char *dir, const char *name,
 int scr_tenancy_take(struct scr_ctx *ctx, int store, int *gone, struct scr_err *err)
 {
     const char *dir = ctx->cache.dirs[store];
+    struct scr_lock *lock = &ctx->tenancy[store];
     char *path = scr_path_join(dir, SCR_CNTL_JOB_LOCK);
+    const struct tenure t = { .path = path, .wait_ms = ctx->patience_ms };
     *gone = 0;
     int rc;
-    TRY_OUT(path ? take(ctx, store, path, gone, err) : scr_no_memory(err));
-    if (!*gone) {
+    TRY_OUT(path ? take(ctx, &t, lock, err) : scr_no_memory(err));
+    *gone =
+        lock->fd >= 0 && scr_lock_beat(ctx->env.sys, lock, path, NULL) == SCR_E_NOENT;
+    if (*gone) {
+        scr_lock_release(ctx->env.sys, lock);
+    } else {
         note(ctx, dir, SCR_CNTL_JOB_PREFIX, ctx->prefix.path);
         note(ctx, dir, SCR_CNTL_JOB_CNTL, ctx->cntl_dir);
     }

@@ -317,6 +317,43 @@ MPI_CASE(the_next_run_waits_for_the_prefix_directory)
     wait_for(t, hold_prefix);
 }
 
+/* Soon, and once, of which process and until when; at the end what to do. */
+static void check_told(struct job *job, int lease_ms, int patience_ms)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char part[64];
+    job->out = tmpfile();
+    struct scr_ctx *ctx = job_make(job, "n1,n2", NULL);
+    ctx->lease_ms = lease_ms;
+    ctx->patience_ms = patience_ms;
+    CHECK_RC(scr_init_all(ctx, job->comm, &err), SCR_E_TAKEN, &err);
+    CHECK(strstr(err.text, "end that run first") != NULL);
+    CHECK(strstr(err.text, "nothing was changed") != NULL);
+    snprintf(part, sizeof part, "/prefix (process %ld on ", (long)getpid());
+    CHECK_INT(job_said(job, part), 1);
+    CHECK_INT(job_said(job, "another run of job job still uses the prefix"), 1);
+    CHECK_INT(job_said(job, "waits until 20"), 1);
+    CHECK_INT(job_said(job, "(1 s) for it to end: end that run first, or give"), 1);
+    job_kill(job, ctx);
+    fclose(job->out);
+    job->out = NULL;
+}
+
+JOB_CASE(a_run_that_waits_says_for_whom_and_until_when, 4)
+{
+    struct scr_lock lock = SCR_LOCK_INIT;
+    struct scr_ctx *ctx = job_start(job, "n1,n2", NULL);
+    check_told(job, 1200, 1);
+    job_end(job, ctx);
+    CHECK(job->rank != 0 || hold_node(job, &lock) == SCR_OK);
+    mpi_test_barrier(job->comm);
+    check_told(job, 1, 1200);
+    scr_lock_release(&scr_sys_posix, &lock);
+    mpi_test_barrier(job->comm);
+    job_end(job, job_start(job, "n1,n2", NULL));
+}
+
 /* Without locks there is no protection, and no run is refused. */
 JOB_CASE(without_locks_all_continues, 4)
 {
@@ -343,5 +380,6 @@ int main(int argc, char **argv)
                   RUN(a_second_run_of_a_prefix_is_refused),
                   RUN(the_next_run_waits_for_processes_of_the_last),
                   RUN(the_next_run_waits_for_the_prefix_directory),
+                  RUN(a_run_that_waits_says_for_whom_and_until_when),
                   RUN(without_locks_all_continues)));
 }
