@@ -61,6 +61,31 @@ static void a_restart_reports_where_its_checkpoint_came_from(void **state)
     assert_true(!f.fetched && !f.rebuilt);
 }
 
+static void what_was_flushed_is_known_when_the_program_computes_again(void **state)
+{
+    (void)state;
+    struct drill_phases f;
+    scr_drill_phases("flush 1\n", &f);
+    assert_int_equal(f.flushed, 0);
+    scr_drill_phases("flush 1\ncompute 1\nencode 2\ncompute 2\nencode 3\n", &f);
+    assert_int_equal(f.flushed, 1);
+    assert_int_equal(f.complete, 2);
+    assert_string_equal(scr_drill_phase_name[f.last], "encode");
+    assert_int_equal(f.lines, 5);
+}
+
+static void a_line_is_the_nth_entry_of_its_phase(void **state)
+{
+    (void)state;
+    const char *text = "checkpoint 1\ncompute 1\nrestart 1\ncheckpoint 2\n";
+    struct drill_moment m;
+    assert_true(scr_drill_phase_line(text, 3, &m));
+    assert_string_equal(m.phase, "checkpoint");
+    assert_int_equal(m.entry, 2);
+    assert_false(scr_drill_phase_line(text, 2, &m)); /* no phase to be struck in */
+    assert_false(scr_drill_phase_line(text, 4, &m));
+}
+
 static void expect_diff(const char *a, size_t na, const char *b, size_t nb, int same,
                         uint64_t bytes)
 {
@@ -113,6 +138,8 @@ int main(void)
         cmocka_unit_test(what_is_no_phase_is_skipped),
         cmocka_unit_test(a_dataset_is_complete_when_the_program_computes_again),
         cmocka_unit_test(a_restart_reports_where_its_checkpoint_came_from),
+        cmocka_unit_test(what_was_flushed_is_known_when_the_program_computes_again),
+        cmocka_unit_test(a_line_is_the_nth_entry_of_its_phase),
         cmocka_unit_test(results_are_compared_byte_by_byte),
         cmocka_unit_test(a_missing_result_is_an_error),
     };

@@ -198,7 +198,7 @@ static int not_struck(const struct drill_strike *s, const struct drill_run *run,
                     run->status, s->at.phase, s->at.entry, s->at.entry > 1 ? "s" : "");
 }
 
-/* What was true when the strike fell. */
+/* Notes the newest checkpoints at the time of the strike. */
 static void take_strike(struct drill_round *r, const struct drill_phases *f)
 {
     r->struck[r->nstruck++] = f->last;
@@ -311,12 +311,17 @@ static int print_json(struct course *c, struct scr_err *err)
 
 static int judge(struct course *c, const struct drill_run *last, struct scr_err *err)
 {
+    struct scr_err why = SCR_ERR_INIT;
     int same = 0;
     c->round.wrong = fault(c, last);
     if (last->status != 0)
         return SCR_OK;
-    TRY(compare_results(c, &same, err));
-    if (!same)
+    int rc = compare_results(c, &same, &why);
+    if (rc == SCR_E_NOENT)
+        c->round.wrong = "the restarted run wrote no result";
+    else if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    else if (!same)
         c->round.wrong = "the result differs from that of the undisturbed run";
     return SCR_OK;
 }
@@ -444,7 +449,7 @@ static int one_round(struct course *c, struct scr_err *err)
     return end_round(c, err);
 }
 
-/* Also when something ended the rounds before all were done. */
+/* Printed also when an error or a signal ends the rounds early. */
 static int rounds_verdict(struct course *c, struct scr_err *err)
 {
     const struct drill_tally *all = &c->tally;
@@ -474,8 +479,8 @@ static int drill_rounds(struct course *c, struct scr_err *err)
     } while (rc == SCR_OK && c->number < c->plan.rounds);
     if (rc == SCR_OK && all->unstruck == all->done)
         rc = scr_fail(err, SCR_E_NOENT, 0,
-                      "every run ended before it was struck: does it checkpoint at "
-                      "random moments?");
+                      "every run ended before it was struck: do its checkpoints "
+                      "depend on time?");
     int rc2 = rounds_verdict(c, rc == SCR_OK ? err : NULL);
     rc = rc == SCR_OK ? rc2 : rc;
     return rc == SCR_OK && all->wrong > 0 ? SCR_TOOL_NO : rc;
@@ -543,9 +548,8 @@ const struct scr_cmd scr_cmd_drill = {
         "undisturbed;\n"
         "runs it again on virtual nodes, kills the processes of one node and removes\n"
         "its storage; restarts it on the survivors and a spare; compares the results\n"
-        "bit for bit. Without PROGRAM it runs a solver of the heat equation. --rounds "
-        "does\n"
-        "it over and over: random nodes, random moments, one verdict.",
+        "bit for bit. Without PROGRAM it runs a solver of the heat equation. --rounds\n"
+        "repeats it with random nodes at random moments, for one verdict.",
     .opts = scr_drill_opts,
     .notes =
         "PROGRAM checkpoints with SCR and writes its result, which must not depend on\n"

@@ -53,7 +53,6 @@ struct drill_phases {
     int complete; /* newest dataset that was complete when the run ended, 0: none */
     int flushed;  /* newest one that was flushed by then, if flushes are synchronous */
     int last;     /* phase it ended in, as scr_drill_phase_find says; -1: another */
-    int last_id;  /* and its dataset */
     int lines;
     int restart; /* dataset the program read at its start, 0: none */
     int fetched; /* 1: that one came from the prefix directory */

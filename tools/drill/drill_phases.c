@@ -60,7 +60,6 @@ void scr_drill_phases(const char *text, struct drill_phases *out)
     *out = (struct drill_phases){ .last = -1 };
     while (next_line(&text, &l)) {
         out->last = scr_drill_phase_find(l.phase);
-        out->last_id = l.id;
         out->lines++;
         if (strcmp(l.phase, "flush") == 0)
             flushing = l.id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draws the rounds of a drill and words their verdict. */
+/* Draws nodes and moments for the rounds of a drill, and sums up their results. */
 #include "drill/drill_rounds.h"
 
 #include <string.h>
