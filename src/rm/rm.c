@@ -11,7 +11,6 @@
 
 #include "base/cwd.h"
 #include "base/io.h"
-#include "base/strv.h"
 #include "base/units.h"
 #include "rm/many.h"
 #include "rm/names.h"
@@ -137,12 +136,19 @@ static int complain(const struct scr_many_task *t, const char *name, double limi
                     n ? ": " : "", n, t->errout);
 }
 
+/* Adds the names in envp that start so. */
+static void add_names(char *const *envp, const char *start, struct scr_strv *names)
+{
+    for (; envp != NULL && *envp != NULL; envp++)
+        if (strncmp(*envp, start, strlen(start)) == 0)
+            scr_strv_printf(names, "%.*s", (int)strcspn(*envp, "="), *envp);
+}
+
 /* Users set defaults of squeue and sinfo, which hide jobs and nodes from us. */
 static void without_filters(struct scr_strv *env)
 {
-    for (char *const *e = scr_cfg_process_environ(); e != NULL && *e != NULL; e++)
-        if (strncmp(*e, "SQUEUE_", 7) == 0 || strncmp(*e, "SINFO_", 6) == 0)
-            scr_strv_printf(env, "%.*s", (int)strcspn(*e, "="), *e);
+    add_names(scr_cfg_process_environ(), "SQUEUE_", env);
+    add_names(scr_cfg_process_environ(), "SINFO_", env);
 }
 
 static int run_tool(const struct scr_rm *rm, struct scr_many_task *t, const char *name,
@@ -400,6 +406,13 @@ int scr_rm_open_anywhere(const struct scr_env *env, const struct scr_cfg *cfg,
     if (rc != SCR_OK)
         scr_rm_close(rm);
     return rc;
+}
+
+void scr_rm_hide_job(char *const *envp, struct scr_strv *env)
+{
+    for (int i = 0; i < NMANAGERS; i++)
+        if (managers[i]->family != NULL)
+            add_names(envp, managers[i]->family, env);
 }
 
 /* The id comes from a file, and becomes an argument. Those of Flux are no ASCII. */

@@ -19,6 +19,7 @@
 
 #include "base/env.h"
 #include "base/hostlist.h"
+#include "base/strv.h"
 #include "base/table.h"
 #include "cfg/cfg.h"
 
@@ -57,6 +58,7 @@ struct scr_rm;
 struct scr_rm_ops {
     const char *name;     /* value of SCR_RESOURCE_MANAGER */
     const char *launcher; /* what starts programs under it: "srun" */
+    const char *family;   /* start of the names of its variables: "SLURM_" */
     /* Variables with the id of the job; the first that is set counts. One of them, or
      * of marks, shows that we are in a job of this manager. NULL-terminated. */
     const char *job_vars[4], *marks[4];
@@ -146,6 +148,10 @@ int scr_rm_jobs(const struct scr_rm *rm, const char *user, struct scr_hostlist *
 /* Whether that job is one of them. The id that PBS lists for an array, "12[].srv",
  * stands for each of its elements, "12[3].srv". */
 int scr_rm_is_listed(const struct scr_hostlist *jobs, const char *job);
+
+/* For a program that is to run as outside of any job: adds the names of the managers'
+ * variables in envp, which struct scr_proc_spec then removes. */
+void scr_rm_hide_job(char *const *envp, struct scr_strv *env);
 
 /* Names of SCR_VNODES: a host list, or a count meaning n1 … n<count>. */
 int scr_rm_vnodes(const char *text, struct scr_hostlist *names, struct scr_err *err);

@@ -128,6 +128,7 @@ static int flux_kill_step(const struct scr_rm *rm, const char *step, char **kill
 const struct scr_rm_ops scr_rm_flux = {
     .name = "FLUX",
     .launcher = "flux",
+    .family = "FLUX_",
     .job_vars = { "FLUX_JOB_ID", NULL },
     .marks = { "FLUX_URI", NULL },
     .job = flux_job,

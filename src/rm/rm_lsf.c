@@ -167,6 +167,7 @@ static int lsf_kill_step(const struct scr_rm *rm, const char *step, char **kille
 const struct scr_rm_ops scr_rm_lsf = {
     .name = "LSF",
     .launcher = "jsrun",
+    .family = "LSB_",
     .job_vars = { "LSB_JOBID", NULL },
     .nodes = lsf_nodes,
     .down = lsf_down,

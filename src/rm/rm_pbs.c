@@ -124,6 +124,7 @@ static int pbs_kill_step(const struct scr_rm *rm, const char *step, char **kille
 const struct scr_rm_ops scr_rm_pbs = {
     .name = "PBS",
     .launcher = "mpirun",
+    .family = "PBS_",
     .job_vars = { "PBS_JOBID", NULL },
     .nodes = pbs_nodes,
     .down = pbs_down,

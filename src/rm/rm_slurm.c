@@ -166,6 +166,7 @@ static int slurm_kill_step(const struct scr_rm *rm, const char *given, char **ki
 const struct scr_rm_ops scr_rm_slurm = {
     .name = "SLURM",
     .launcher = "srun",
+    .family = "SLURM_",
     .job_vars = { "SLURM_JOBID", "SLURM_JOB_ID", NULL },
     .nodes = slurm_nodes,
     .down = slurm_down,

@@ -22,6 +22,17 @@ expect "no such program" 2 "undisturbed run failed" --dir "$work" -- ./no-such-p
 expect "no result" 2 "wrote no field.bin" --dir "$work" -- "$quickstart"
 nothing_left "wrong use"
 
+# In a job mpirun is not to see it; a launcher of the manager has to.
+export SLURM_JOBID=7 SLURM_NODELIST="n[1-4]"
+refused "--mpirun srun: starts processes on the nodes of job 7, n.1-4.; .* this node" --mpirun srun
+SLURM_NODELIST=n1 refused "the nodes of job 7, n1; .* a job of one node" --mpirun /usr/bin/srun
+# shellcheck disable=SC2016 # the started shell expands it
+expect "in a job" 0 "verdict: PASSED" --dir "$work" --nodes 2 --ranks 2 -- \
+    /bin/sh -c 'test -z "$SLURM_JOBID$SLURM_NODELIST" && exec "$@"' sh \
+    "$heat2d" --steps 90 --every 20 --size 40 --output field.bin
+said "in a job" "^drill: job 7 of SLURM: all processes run on this node, $(hostname), and no real node is lost"
+unset SLURM_JOBID SLURM_NODELIST
+
 # A program of one's own, by a relative path, with a result of another name.
 cd "$(dirname "$heat2d")" || exit 1
 expect "own program" 0 "verdict: PASSED" --dir "$work" --nodes 3 --ranks 3 --kill n3 \

@@ -378,6 +378,20 @@ static void programs_are_found_in_path(void **state)
     test_rm_close(&m);
 }
 
+static void a_job_is_hidden(void **state)
+{
+    (void)state;
+    char slurm_id[] = "SLURM_JOB_ID=7", path[] = "PATH=/bin", pbs[] = "PBS_NODEFILE=/f";
+    char lsf[] = "LSB_HOSTS=a b", flux[] = "FLUX_URI=local:///x", mine[] = "MY_PBS_=1";
+    char *const envp[] = { slurm_id, path, pbs, lsf, flux, mine, NULL };
+    struct scr_strv env = SCR_STRV_INIT;
+    scr_rm_hide_job(envp, &env);
+    char *text = scr_strv_text(&env);
+    assert_string_equal(text, "FLUX_URI SLURM_JOB_ID LSB_HOSTS PBS_NODEFILE");
+    free(text);
+    scr_strv_free(&env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +409,7 @@ int main(void)
         cmocka_unit_test(jobs_that_have_not_ended),
         cmocka_unit_test(elements_of_a_listed_array),
         cmocka_unit_test(programs_are_found_in_path),
+        cmocka_unit_test(a_job_is_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, test_cfg_teardown);
 }

@@ -56,6 +56,9 @@ static void print_plan(const struct course *c)
     const struct drill_plan *p = &c->plan;
     char *nodes = NULL;
     scr_hostlist_compress(&p->names, 0, &nodes, NULL);
+    if (p->job != NULL)
+        say(c, "drill: %s, and no real node is lost (scr_drill(1), IN A JOB)\n",
+            p->job);
     say(c, "drill: %d ranks on %d virtual nodes (%s), scheme %s\n", p->d.ranks,
         p->nodes, nodes ? nodes : "?", scr_scheme_name(p->d.scheme));
     free(nodes);

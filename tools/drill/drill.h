@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/hostlist.h"
+#include "base/strv.h"
 #include "cfg/desc.h"
 #include "tool.h"
 
@@ -24,6 +25,7 @@ struct drill {
     int flush; /* SCR_FLUSH: 0, or 1 when datasets must reach the prefix */
     int set_size, set_failures; /* 0: as the user has them, and SCR_FLUSH_ASYNC, too */
     double timeout;             /* seconds a run may take */
+    struct scr_strv hidden;     /* variables that mpirun must not see */
     const char *work;           /* directory of everything that is not node-local */
     const char *storage;        /* directory of the nodes' storage */
 };

@@ -13,6 +13,8 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "red/geom.h"
+#include "rm/names.h"
+#include "rm/rm.h"
 
 enum {
     OPT_SCHEME,
@@ -165,6 +167,54 @@ static int read_options(struct scr_tool *t, const struct scr_args *a,
     p->d.flush = p->d.scheme == SCR_SCHEME_SINGLE || strcmp(p->during, "flush") == 0;
     TRY(read_numbers(t, a, p, err));
     return read_rounds(t, a, p, err);
+}
+
+/* srun and its like start processes as part of the job, wherever it has nodes. */
+static int check_launcher(struct scr_tool *t, const struct drill_plan *p,
+                          struct scr_rm *rm, struct scr_err *err)
+{
+    struct scr_rm_names names = { 0 };
+    char *nodes = NULL;
+    int rc;
+    TRY_OUT(rm->ops->nodes(rm, &rm->nodes, err));
+    TRY_OUT(scr_rm_names_init(&names, &rm->nodes, err));
+    if (rm->nodes.n == 1 && scr_rm_match(&names, rm->host) != NULL)
+        goto out;
+    TRY_OUT(scr_hostlist_compress(&rm->nodes, 0, &nodes, err));
+    TRY_OUT(scr_tool_usage(t, err,
+                           "--mpirun %s: starts processes on the nodes of job %s, %s; "
+                           "all of a drill runs on this node, %s: use an mpirun, or "
+                           "start it in a job of one node",
+                           p->d.mpirun, rm->job, nodes, rm->host));
+out:
+    scr_rm_names_fini(&names);
+    free(nodes);
+    return rc;
+}
+
+/* An mpirun that does not see the job starts all processes on this node. */
+static int read_job(struct scr_tool *t, struct drill_plan *p, struct scr_err *err)
+{
+    struct scr_params prm;
+    struct scr_rm rm;
+    int rc;
+    TRY(scr_tool_cfg(t, NULL, err));
+    TRY(scr_cfg_params(t->cfg, &prm, err));
+    TRY(scr_rm_open_anywhere(&t->env, t->cfg, &prm, &rm, err));
+    const char *launcher = scr_path_base(p->d.mpirun);
+    int is_managers =
+        rm.job && strcmp(launcher, rm.ops->launcher) == 0 && strcmp(launcher, "mpirun");
+    TRY_OUT(is_managers ? check_launcher(t, p, &rm, err) : SCR_OK);
+    if (!is_managers)
+        scr_rm_hide_job(t->environ, &p->d.hidden);
+    if (rm.job != NULL)
+        p->job = scr_asprintf("job %s of %s: all processes run on this node, %s",
+                              rm.job, rm.ops->name, rm.host);
+    if (p->d.hidden.bad || (rm.job != NULL && p->job == NULL))
+        rc = scr_no_memory(err);
+out:
+    scr_rm_close(&rm);
+    return rc;
 }
 
 static int name_nodes(struct scr_tool *t, const struct scr_args *a,
@@ -339,6 +389,7 @@ int scr_drill_plan(struct scr_tool *t, const struct scr_args *a, struct drill_pl
                    struct scr_err *err)
 {
     TRY(read_options(t, a, p, err));
+    TRY(read_job(t, p, err));
     TRY(name_nodes(t, a, p, err));
     TRY(choose_program(t, a, p, err));
     return plan_strikes(p, err);
@@ -381,7 +432,9 @@ void scr_drill_plan_fini(struct drill_plan *p)
     scr_hostlist_free(&p->names);
     for (int i = 0; i < DRILL_MAX_STRIKES; i++)
         scr_hostlist_free(&p->strike[i].nodes);
+    scr_strv_free(&p->d.hidden);
     free(p->kill);
+    free(p->job);
     free(p->program);
     free(p->path);
     free(p->work);

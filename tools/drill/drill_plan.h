@@ -28,6 +28,7 @@ struct drill_plan {
     const char *dir;    /* --dir or NULL */
     const char *report; /* file of the page, or NULL */
     char *kill;         /* node of that loss; malloc'd, like all that follows */
+    char *job;          /* where the drill runs inside of a job; NULL: in none */
     struct drill_strike strike[DRILL_MAX_STRIKES];
     int nstrikes;
     struct scr_hostlist names;   /* of the nodes in use, in the order of their ranks */

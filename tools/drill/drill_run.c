@@ -40,6 +40,7 @@ static void env_add_mpi(struct scr_strv *e, const struct drill *d)
     };
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         scr_strv_add(e, fixed[i]);
+    scr_strv_add_all(e, scr_strv_argv(&d->hidden));
     scr_strv_printf(e, "OMPI_MCA_btl_vader_backing_directory=%s", d->storage);
     scr_strv_printf(e, "OMPI_MCA_orte_tmpdir_base=%s", d->storage);
 }
@@ -162,7 +163,8 @@ static int kill_node(const struct scr_sys *sys, const struct drill *d,
     /* The launcher may have killed those of the other nodes by now. */
     if (rc == SCR_OK && who->len == 0)
         rc = scr_fail(err, SCR_E_NOENT, 0,
-                      "no process of node %s found: does the program call SCR_Init?",
+                      "no process of node %s found on this host: does the program call "
+                      "SCR_Init, and does the launcher start all processes here?",
                       node);
     return rc;
 }
