@@ -148,8 +148,9 @@ class Case:
 
     def check_guess(self, id):
         guessed, self.guessed = self.guessed, None
-        if guessed and guessed[:2] == (self.job, len(self.now.spread)) and guessed[2] != id and \
-                not self.now.faults and self.env.get("SCR_GLOBAL_RESTART") != "1":
+        if guessed and guessed[:2] == (self.job, len(self.now.spread)) and guessed[2] != id and not self.now.faults \
+                and not any(v.id == guessed[2] and self.is_threatened(v) for v in self.versions) and \
+                self.env.get("SCR_GLOBAL_RESTART") != "1":
             self.say(f"offered dataset {id}, and scr_why said {guessed[2]}")
 
     def set_halt(self, words, in_doubt):
@@ -292,7 +293,7 @@ class Case:
             self.check_current(got)
 
     def check_current(self, got):
-        """Without a cache, the index decides alone; a start first completes a newer one that waits for its names."""
+        """Without a cache the index decides; a start completes a newer one that waits for its names first."""
         listed = [v for v in self.versions if v.stored and v.name == self.current and not v.doubtful]
         if not listed or got in listed or self.limit is not None or self.refused:
             return
@@ -372,9 +373,8 @@ class Case:
         self.step += 1 # as promises.c counts
         new.step = self.step
         self.is_valid = invalid == "-1"
-        self.open = new
+        self.open, self.starting = new, True
         self.versions.append(new)
-        self.starting = True
 
     def on_start(self, rc):
         self.starting = False
