@@ -18,11 +18,11 @@ static uint64_t count[COUNTS];
 
 /* --- MPI --- */
 
-int MPI_Comm_dup(MPI_Comm from, MPI_Comm *comm)
+int MPI_Comm_dup_with_info(MPI_Comm from, MPI_Info info, MPI_Comm *comm)
 {
     count[COLLECTIVES]++;
     count[SPLITS]++;
-    return PMPI_Comm_dup(from, comm);
+    return PMPI_Comm_dup_with_info(from, info, comm);
 }
 
 int MPI_Comm_split(MPI_Comm from, int color, int key, MPI_Comm *comm)

@@ -53,9 +53,10 @@ void comms_open(int rank, int n)
     new_comm(&self);
 }
 
-int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *out)
+int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *out)
 {
     struct comm c = *comm_of(comm);
+    (void)info;
     c.mark = mix(c.mark, ++comm_of(comm)->seq);
     *out = new_comm(&c);
     return MPI_Barrier(comm);

@@ -35,11 +35,21 @@ static int collective(int code, const MPI_Request *request)
     return begun(code, request);
 }
 
-int MPI_Comm_dup(MPI_Comm from, MPI_Comm *comm)
+int MPI_Comm_dup_with_info(MPI_Comm from, MPI_Info info, MPI_Comm *comm)
 {
     if (test_dups_fail)
         return MPI_ERR_OTHER;
-    return made(PMPI_Comm_dup(from, comm), comm);
+    return made(PMPI_Comm_dup_with_info(from, info, comm), comm);
+}
+
+/* With the hints of from, as up to MPI 3.1. */
+int MPI_Comm_dup(MPI_Comm from, MPI_Comm *comm)
+{
+    MPI_Info info;
+    MPI_Comm_get_info(from, &info);
+    int code = MPI_Comm_dup_with_info(from, info, comm);
+    MPI_Info_free(&info);
+    return code;
 }
 
 int MPI_Comm_split(MPI_Comm from, int color, int key, MPI_Comm *comm)

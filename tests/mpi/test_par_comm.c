@@ -207,6 +207,34 @@ MPI_CASE(split_without_colour_gives_an_empty_communicator)
     scr_comm_free(&part);
 }
 
+/* SCR relies on the order of messages, and takes them from any source. */
+MPI_CASE(a_duplicate_has_none_of_the_hints_of_the_program)
+{
+    static const char *const hints[] = { "mpi_assert_allow_overtaking",
+                                         "mpi_assert_no_any_source",
+                                         "mpi_assert_exact_length" };
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_comm own = SCR_COMM_INIT;
+    MPI_Comm theirs;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    for (size_t i = 0; i < 3; i++)
+        MPI_Info_set(info, hints[i], "true");
+    MPI_Comm_dup_with_info(t->comm.comm, info, &theirs);
+    MPI_Info_free(&info);
+    CHECK_RC(scr_comm_dup_all(theirs, &own, &err), SCR_OK, &err);
+    MPI_Comm_get_info(own.comm, &info);
+    for (size_t i = 0; i < 3; i++) {
+        char is[8] = "";
+        int known = 0;
+        MPI_Info_get(info, hints[i], sizeof is - 1, is, &known);
+        CHECK(!known || strcmp(is, "true") != 0);
+    }
+    MPI_Info_free(&info);
+    scr_comm_free(&own);
+    MPI_Comm_free(&theirs);
+}
+
 MPI_CASE(least_numbers_come_with_the_code)
 {
     int last = t->comm.size - 1, rank = t->comm.rank;
@@ -254,6 +282,7 @@ int main(int argc, char **argv)
                   RUN(split_by_text_that_is_agreed_on_later),
                   RUN(parts_whose_ranks_follow_each_other),
                   RUN(split_without_colour_gives_an_empty_communicator),
+                  RUN(a_duplicate_has_none_of_the_hints_of_the_program),
                   RUN(least_numbers_come_with_the_code),
                   RUN(largest_of_the_ranks_below),
                   RUN(a_failed_mpi_call_is_an_error_and_no_abort)));

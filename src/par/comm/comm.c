@@ -65,7 +65,10 @@ int scr_comm_dup_all(MPI_Comm from, struct scr_comm *c, struct scr_err *err)
 {
     *c = (struct scr_comm)SCR_COMM_INIT;
     MPI_Comm comm = MPI_COMM_NULL;
-    TRY(scr_mpi_check(MPI_Comm_dup(from, &comm), "duplicate communicator", err));
+    /* Without the hints of from, which up to MPI 3.1 go along: that messages may
+     * overtake each other, or that no receive takes any source, is not so here. */
+    int code = MPI_Comm_dup_with_info(from, MPI_INFO_NULL, &comm);
+    TRY(scr_mpi_check(code, "duplicate communicator", err));
     return comm_adopt(comm, c, err);
 }
 
