@@ -108,6 +108,8 @@ static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
     for (SCR_ENTRIES(e, ctx->cache.map, id))
         rc = scr_first(rc, remove_files(ctx, id, e, err));
     const struct scr_aside aside = { &ctx->env, &ctx->cntl, ctx->cache.map, id };
+    if (rc == SCR_OK)
+        rc = scr_shared_forget(ctx, id, err);
     if (rc == SCR_OK && scr_filemap_has_aside(ctx->cache.map, id))
         rc = scr_aside_drop(&aside, 0, err);
     /* Files first, then the record that names them (invariant C1). */

@@ -362,7 +362,7 @@ static int take_shared_all(struct scr_ctx *ctx, struct totals *total,
     struct totals mine = { { 0 } };
     int id = ctx->out.id, me = ctx->world.rank;
     TRY(scr_agree_all(&ctx->world, scr_shared_take_files(ctx, err), err));
-    scr_shared_tidy(ctx);
+    scr_shared_leave(ctx);
     for (SCR_FILES(f, ctx->cache.map, id, me)) {
         uint64_t size = 0;
         (void)scr_meta_get_filesize(scr_file_meta(f), &size);
@@ -371,6 +371,7 @@ static int take_shared_all(struct scr_ctx *ctx, struct totals *total,
     }
     *total = mine;
     scr_sums_all(&ctx->world, total->v, TOTALS);
+    scr_shared_tidy(ctx);
     return SCR_OK;
 }
 

@@ -90,9 +90,33 @@ int scr_shared_take_files(struct scr_ctx *ctx, struct scr_err *err)
     return SCR_OK;
 }
 
+static char *shared_dir(const struct scr_ctx *ctx)
+{
+    return scr_path_join(ctx->out.dset_dir, "shared");
+}
+
+/* Files of one directory mostly follow each other. */
+void scr_shared_leave(struct scr_ctx *ctx)
+{
+    const char *last = "";
+    char *all = shared_dir(ctx);
+    for (SCR_EACH(struct scr_routed, r, &ctx->out.routed)) {
+        if (scr_path_same_dir(last, r->item.name))
+            continue;
+        last = r->item.name;
+        char *path = all ? scr_path_join(all, last) : NULL;
+        char *dir = path ? scr_path_dir(path) : NULL;
+        if (dir != NULL)
+            (void)scr_dir_prune(ctx->env.sys, dir, all, NULL);
+        free(dir);
+        free(path);
+    }
+    free(all);
+}
+
 void scr_shared_tidy(struct scr_ctx *ctx)
 {
-    char *dir = scr_path_join(ctx->out.dset_dir, "shared");
+    char *dir = shared_dir(ctx);
     if (dir != NULL && ctx->world.rank == 0)
         scr_dir_remove(ctx->env.sys, dir, NULL);
     free(dir);
@@ -125,6 +149,28 @@ int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id, struct scr_e
     int rc = note_rank(ctx, path, id, ctx->world.rank, err);
     free(path);
     return rc;
+}
+
+static int forget_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
+                       struct scr_err *err)
+{
+    char *path = copy_path(cache, id, rank);
+    char *dir = path ? scr_cache_rank_dir(cache, id, rank) : NULL;
+    int rc = dir ? scr_file_remove(ctx->env.sys, path, err) : scr_no_memory(err);
+    if (rc == SCR_OK)
+        (void)scr_dir_prune(ctx->env.sys, dir, cache, NULL);
+    free(dir);
+    free(path);
+    return rc;
+}
+
+int scr_shared_forget(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    for (int i = 0; i < ctx->descs.nstores; i++)
+        if (ctx->cache.dirs[i] != NULL && scr_store_is_shared(&ctx->descs.store[i]))
+            for (SCR_ENTRIES(e, ctx->cache.map, id))
+                TRY(forget_rank(ctx, ctx->cache.dirs[i], id, e->rank, err));
+    return SCR_OK;
 }
 
 int scr_shared_read(const struct scr_ctx *ctx, const char *cache, int id, int rank,

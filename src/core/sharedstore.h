@@ -11,11 +11,17 @@ int scr_shared_place(struct scr_ctx *ctx, const char *dest, char **path,
                      struct scr_err *err);
 /* Moves the files that are this rank's to its directory, drops the others. Local. */
 int scr_shared_take_files(struct scr_ctx *ctx, struct scr_err *err);
-/* When all ranks have done that: removes the directory they were in. */
+/* When all ranks have done that: removes the directories that this rank's files were
+ * in. Local. */
+void scr_shared_leave(struct scr_ctx *ctx);
+/* And after that the directory of all of them. Local, of rank 0. */
 void scr_shared_tidy(struct scr_ctx *ctx);
 /* Writes this rank's entry of id to the directory of the files. Local. */
 int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id,
                     struct scr_err *err);
+/* Removes the stored entries of id of the ranks in this rank's map, whose files have
+ * gone. Local. */
+int scr_shared_forget(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Adds the stored entry of a rank to map; 0: it cannot be read. Local. */
 int scr_shared_read(const struct scr_ctx *ctx, const char *cache, int id, int rank,
                     scr_filemap *map);

@@ -310,6 +310,37 @@ JOB_CASE(a_shared_store_is_evicted_and_swept, 4)
     job_kill(job, ctx);
 }
 
+/* A checkpoint of a file of each rank, in a directory of its own. */
+static void checkpoint_own(struct job *job, struct scr_ctx *ctx)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char own[64];
+    snprintf(own, sizeof own, "own.%d/state", job->rank);
+    CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK(write_own(job, ctx, own));
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+}
+
+/* What rank 0 removes does not grow with the ranks: they would wait for it. */
+JOB_CASE(each_rank_removes_its_own_in_a_shared_store, 4)
+{
+    enum { MORE = 8 }; /* directories of all ranks, two calls each */
+    job->sys = &test_fault_sys;
+    struct scr_ctx *ctx = start_shared(job, nodes, "SCR_CACHE_SIZE=1");
+    checkpoint_own(job, ctx);
+    test_fault_arm(TEST_UNLINKAT, 1000000, EIO, TEST_ONCE);
+    checkpoint_own(job, ctx);
+    long removed = test_fault_count(TEST_UNLINKAT);
+    test_fault_off();
+    long least = removed;
+    MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_LONG, MPI_MIN, job->comm);
+    CHECK(removed <= least + MORE);
+    CHECK_INT(job_count(job, job->dir, "scr.dataset.1/"), 0);
+    CHECK_INT(job_count(job, job->dir, "scr.dataset.2/shared"), 0);
+    job_kill(job, ctx);
+}
+
 MPI_CASE(fewer_ranks_restart_from_a_shared_store)
 {
     struct job job, two;
@@ -508,6 +539,7 @@ int main(int argc, char **argv)
                   RUN(a_file_that_only_a_later_rank_writes_is_waited_for),
                   RUN(files_in_a_shared_store_stay_where_they_are),
                   RUN(a_shared_store_is_evicted_and_swept),
+                  RUN(each_rank_removes_its_own_in_a_shared_store),
                   RUN(fewer_ranks_restart_from_a_shared_store),
                   RUN(any_number_of_ranks_may_be_recorded),
                   RUN(a_file_of_some_ranks_is_listed_as_theirs),
