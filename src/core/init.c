@@ -220,12 +220,14 @@ int scr_config_all(struct scr_ctx *ctx, MPI_Comm from, const char *text, char **
     const char *same = text ? text : "";
     if (text == NULL)
         rc = scr_fail(err, SCR_E_ARG, 0, "SCR_Config: the argument is NULL");
-    rc = scr_agree_all(comm, rc, err);
+    /* a rank that is short of memory does not recognise one */
+    struct scr_vote v = { .least = { -scr_cfg_app_is_query(text) } };
+    rc = scr_vote_all(comm, rc, &v, err);
     if (rc == SCR_OK && !scr_same_all(comm, same, strlen(same) + 1))
         rc = scr_fail(err, SCR_E_MISMATCH, 0,
                       "SCR_Config: the argument differs between ranks (here \"%s\")",
                       same);
-    if (rc == SCR_OK && scr_cfg_app_is_query(text)) {
+    if (rc == SCR_OK && v.least[0] != 0) {
         rc = query_all(ctx, comm, text, reply, err);
     } else if (rc == SCR_OK) {
         struct scr_err mine = SCR_ERR_INIT;

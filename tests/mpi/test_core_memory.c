@@ -281,6 +281,37 @@ JOB_CASE(a_start_where_one_rank_cannot_learn, 4)
     start_short_of_memory(job, 0);
 }
 
+/* Before SCR_Init, where a setting is taken, and in the run. */
+static void ask_short_of_memory(struct job *job, struct scr_ctx *ctx, const char *text,
+                                int victim)
+{
+    enum { MOST = 40 };
+    struct mpi_test *t = job->t;
+    for (long n = 0; n < MOST; n++) {
+        struct scr_err err = SCR_ERR_INIT;
+        char *reply = NULL;
+        job_arm(job, victim, JOB_ALLOCATION, n, 0, TEST_ONCE);
+        int rc = scr_config_all(ctx, job->comm, text, &reply, &err);
+        int failed = job_disarm(job);
+        CHECK(job_same_code(job, rc));
+        CHECK(rc == SCR_OK || (failed && rc == SCR_E_NOMEM));
+        free(reply);
+    }
+}
+
+JOB_CASE(a_rank_without_memory_asks_for_a_setting, 4)
+{
+    for (int victim = 0; victim < job->size; victim += job->size - 1) {
+        struct scr_ctx *ctx = job_make(job, NODES, NULL);
+        ask_short_of_memory(job, ctx, "SCR_COPY_TYPE", victim);
+        ask_short_of_memory(job, ctx, "SCR_COPY_TYPE=XOR", victim);
+        job_kill(job, ctx);
+        ctx = job_start(job, NODES, NULL);
+        ask_short_of_memory(job, ctx, "SCR_COPY_TYPE", victim);
+        job_kill(job, ctx);
+    }
+}
+
 JOB_CASE(settings_are_read_without_memory, 4)
 {
     struct scr_params prm;
@@ -299,6 +330,7 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(a_start_where_one_rank_cannot_learn),
+                  RUN(a_rank_without_memory_asks_for_a_setting),
                   RUN(settings_are_read_without_memory), RUN(a_checkpoint),
                   RUN(a_flush), RUN(an_asynchronous_flush),
                   RUN(a_checkpoint_that_bypasses_the_cache), RUN(a_start),
