@@ -97,6 +97,7 @@ struct scr_ctx {
     int told_bare;  /* that the cache is empty while a checkpoint is written */
     int sees_opens; /* scr_check_open_all is asked by all ranks, or by none; before
                      * scr_init_all, which agrees: whether this rank would ask */
+    int open_key;   /* of what is noted of the communicators of those opens */
     int unplaced;   /* dataset of this run whose files lack their names; 0: none */
     struct scr_restart restart;
     struct scr_choice choice;

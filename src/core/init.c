@@ -36,6 +36,7 @@ static void set_out(struct scr_ctx *ctx)
     ctx->room = SCR_MAX_NAME;
     ctx->world = ctx->node = (struct scr_comm)SCR_COMM_INIT;
     ctx->cntl.jnl_fd = -1;
+    ctx->open_key = MPI_KEYVAL_INVALID;
     ctx->run_lock = (struct scr_lock)SCR_LOCK_INIT;
     ctx->patience_ms = PATIENCE_MS;
     ctx->lease_ms = LEASE_MS;
@@ -77,6 +78,8 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     free(ctx->prefix_name);
     free(ctx->original);
     free(ctx->local_who);
+    if (ctx->open_key != MPI_KEYVAL_INVALID)
+        MPI_Comm_free_keyval(&ctx->open_key);
     scr_comm_free(&ctx->world);
     memset(ctx, 0, sizeof *ctx);
     set_out(ctx);
@@ -429,6 +432,10 @@ int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
     int rc = start_all(ctx, err);
     ctx->state = rc == SCR_OK ? SCR_STATE_IDLE : SCR_STATE_OFF;
     ctx->times.compute_start = ctx->times.last_ckpt = scr_now_mono();
+    if (rc == SCR_OK && ctx->sees_opens &&
+        MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &ctx->open_key,
+                               NULL) != MPI_SUCCESS)
+        ctx->open_key = MPI_KEYVAL_INVALID; /* it is found out each time */
     if (rc == SCR_OK)
         scr_run_begin(ctx, start);
     return rc;

@@ -117,8 +117,9 @@ static int place_of(const struct scr_ctx *ctx, const char *path)
     return strstr(path, "/" SCR_COPY_TMP) != NULL ? ctx->descs.nstores : -1;
 }
 
-/* Not so where other programs, which do not ask, were connected to. */
-static int is_of_this_run(const struct scr_ctx *ctx, MPI_Comm comm)
+/* Not so where other programs, which do not ask, were connected to. MPI libraries
+ * compare each process of one with each of the other. */
+static int has_no_strangers(const struct scr_ctx *ctx, MPI_Comm comm)
 {
     MPI_Group all, some, strangers;
     int n = -1, is = MPI_UNEQUAL;
@@ -134,6 +135,22 @@ static int is_of_this_run(const struct scr_ctx *ctx, MPI_Comm comm)
     if (strangers != MPI_GROUP_EMPTY)
         MPI_Group_free(&strangers);
     return n == 0;
+}
+
+/* Noted with the communicator, as programs open many files with one; a duplicate has
+ * the note, too. */
+static int is_of_this_run(const struct scr_ctx *ctx, MPI_Comm comm)
+{
+    void *known = NULL, *yes = ctx->cfg, *no = NULL; /* nothing but marks */
+    int found = 0;
+    if (ctx->open_key == MPI_KEYVAL_INVALID)
+        return has_no_strangers(ctx, comm);
+    MPI_Comm_get_attr(comm, ctx->open_key, &known, &found);
+    if (found)
+        return known == yes;
+    int is = has_no_strangers(ctx, comm);
+    MPI_Comm_set_attr(comm, ctx->open_key, is ? yes : no);
+    return is;
 }
 
 /* Several ranks, that all ask. */

@@ -155,6 +155,36 @@ MPI_CASE(a_routed_file_is_opened_together_or_refused)
     }
 }
 
+static int comparisons;
+
+int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int *how)
+{
+    comparisons++;
+    return PMPI_Comm_compare(a, b, how);
+}
+
+/* With many ranks that takes long. */
+MPI_CASE(a_communicator_is_compared_once)
+{
+    char path[700];
+    MPI_Comm some = MPI_COMM_NULL, copy;
+    snprintf(path, sizeof path, "%s/often", t->dir);
+    MPI_Comm_split(t->comm.comm, t->comm.rank / 2, -t->comm.rank, &some);
+    comparisons = 0;
+    for (int i = 0; i < 3; i++)
+        CHECK(write_together(t->comm.comm, path));
+    CHECK(comparisons <= 1);
+    comparisons = 0;
+    snprintf(path, sizeof path, "%s/often.%d", t->dir, t->comm.rank / 2);
+    CHECK(write_together(some, path));
+    MPI_Comm_dup(some, &copy);
+    CHECK(write_together(copy, path));
+    CHECK(write_together(some, path));
+    CHECK(comparisons <= 1);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&some);
+}
+
 /* Neither in a phase nor outside of one. */
 MPI_CASE(files_that_are_not_routed_are_passed_on)
 {
@@ -185,5 +215,6 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(argc, argv,
                          MPI_CASES(RUN(a_routed_file_is_opened_together_or_refused),
+                                   RUN(a_communicator_is_compared_once),
                                    RUN(files_that_are_not_routed_are_passed_on)));
 }
