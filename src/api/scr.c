@@ -332,6 +332,26 @@ static void end_last_with(const char *words)
     memcpy(the_last.text + (n < most ? n : most), words, strlen(words) + 1);
 }
 
+/* The program may free it: then each process is on its own. */
+static int on_comm_freed(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)key, (void)value, (void)extra;
+    if (comm == the_comm)
+        the_comm = MPI_COMM_SELF;
+    return MPI_SUCCESS;
+}
+
+/* Of the program's communicator, where MPI could not duplicate it. */
+static void watch_comm(void)
+{
+    int key;
+    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_freed, &key, NULL) !=
+        MPI_SUCCESS)
+        return;
+    MPI_Comm_set_attr(the_comm, key, NULL);
+    MPI_Comm_free_keyval(&key); /* when the attribute has gone */
+}
+
 /* SCR_Init has failed: the program continues with its own files, if it may. */
 static int leave_without_scr(int rc, const struct scr_err *err)
 {
@@ -345,6 +365,8 @@ static int leave_without_scr(int rc, const struct scr_err *err)
     if (required)
         end_the_run(1);
     scr_ctx_turn_off(the_ctx);
+    if (the_ctx->world.comm == MPI_COMM_NULL)
+        watch_comm();
     return rc;
 }
 

@@ -277,6 +277,29 @@ MPI_CASE(a_member_without_a_duplicate_does_not_wait_for_others)
         MPI_Comm_free(&m.comm);
 }
 
+/* SCR has no duplicate of what the program frees. */
+MPI_CASE(a_member_without_a_duplicate_frees_its_communicator)
+{
+    int need = 0;
+    struct member m;
+    join(t, &m);
+    if (m.number == 0) {
+        test_dups_fail = 1;
+        CHECK_INT(SCR_Init_comm(m.comm), SCR_E_MPI);
+        test_dups_fail = 0;
+    }
+    if (m.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&m.comm);
+    if (m.number == 0) {
+        CHECK_INT(SCR_Need_checkpoint(&need), SCR_SUCCESS);
+        CHECK_INT(need, 1);
+        CHECK_INT(SCR_Start_output("x", SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+        CHECK_INT(SCR_Complete_output(1), SCR_SUCCESS);
+        CHECK(SCR_Config("SCR_FLUSH") == NULL);
+        CHECK_INT(SCR_Finalize(), SCR_SUCCESS);
+    }
+}
+
 int main(int argc, char **argv)
 {
     mpi_test_forget_settings();
@@ -286,5 +309,6 @@ int main(int argc, char **argv)
                   RUN(members_of_an_ensemble_do_not_mix),
                   RUN(a_member_is_restarted_with_fewer_processes),
                   RUN(a_member_without_scr_keeps_to_its_processes),
-                  RUN(a_member_without_a_duplicate_does_not_wait_for_others)));
+                  RUN(a_member_without_a_duplicate_does_not_wait_for_others),
+                  RUN(a_member_without_a_duplicate_frees_its_communicator)));
 }
