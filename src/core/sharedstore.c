@@ -235,6 +235,23 @@ out:
     return rc;
 }
 
+/* All ranks that list a directory with entries of all ranks take long: as far as the
+ * number may be true, the entries that this rank takes are looked for by their names.
+ */
+static int adopt_more(struct scr_ctx *ctx, const char *cache, int id, int ranks,
+                      struct scr_err *err)
+{
+    enum { MOST = 1000 };
+    const struct scr_comm *world = &ctx->world;
+    if (ranks / world->size > MOST)
+        return adopt_listed(ctx, cache, id, err);
+    for (int r = world->rank; r < ranks - world->size;) {
+        r += world->size;
+        TRY(adopt_rank(ctx, cache, id, r, err));
+    }
+    return SCR_OK;
+}
+
 /* This rank's entry; of a dataset of more ranks also those of the ranks that are this
  * one modulo the number of ranks now. */
 static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
@@ -242,8 +259,9 @@ static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err 
     int before = scr_filemap_num_ranks_by_dataset(ctx->cache.map, id);
     int rc = adopt_rank(ctx, cache, id, ctx->world.rank, err);
     const scr_hash *desc = scr_filemap_get_desc(ctx->cache.map, id, ctx->world.rank);
-    if (rc == SCR_OK && scr_redplace_get(desc).ranks > ctx->world.size)
-        rc = adopt_listed(ctx, cache, id, err);
+    int ranks = scr_redplace_get(desc).ranks;
+    if (rc == SCR_OK && ranks > ctx->world.size)
+        rc = adopt_more(ctx, cache, id, ranks, err);
     if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(ctx->cache.map, id) == before)
         return rc;
     return scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err);

@@ -6,6 +6,7 @@
 #include "helper_stored.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 static const char *const nodes = "n[1-4]";
 
@@ -341,6 +342,18 @@ JOB_CASE(each_rank_removes_its_own_in_a_shared_store, 4)
     job_kill(job, ctx);
 }
 
+/* Directories with files of all ranks that this one lists. */
+static struct {
+    struct scr_sys sys;
+    int n;
+} listed;
+
+static int count_openat(int at, const char *path, int flags, mode_t mode)
+{
+    listed.n += (flags & O_DIRECTORY) != 0 && strstr(path, "scr.dataset.1/.scr") != 0;
+    return scr_sys_posix.openat(at, path, flags, mode);
+}
+
 MPI_CASE(fewer_ranks_restart_from_a_shared_store)
 {
     struct job job, two;
@@ -357,7 +370,11 @@ MPI_CASE(fewer_ranks_restart_from_a_shared_store)
     if (job.rank < 2) {
         two.size = 2;
         two.any_ranks = 1;
+        listed.sys = scr_sys_posix;
+        listed.sys.openat = count_openat;
+        two.sys = &listed.sys;
         ctx = start_shared(&two, "n[1-2]", NULL);
+        CHECK_INT(listed.n, 0);
         CHECK_RC(scr_restart_files_all(ctx, &n, &err), SCR_OK, &err);
         CHECK_INT(n, 5); /* the shared one once */
         CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
