@@ -47,6 +47,7 @@ static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n, int pendin
                                 .files = { .env = &ctx->env,
                                            .prefix = &ctx->prefix,
                                            .id = ids[i],
+                                           .real = &out->real,
                                            .rank = ctx->world.rank,
                                            .size = ctx->world.size } };
     return SCR_OK;
@@ -90,6 +91,7 @@ void scr_bypass_fini(struct scr_output *out)
     for (size_t i = 0; i < out->nolder; i++)
         scr_catalog_fini(&out->older[i].files);
     free(out->older);
+    scr_realdir_fini(&out->real);
     scr_table_fini(&out->made);
     scr_table_fini(&out->parts);
     if (out->publish.at.env != NULL) /* as a process that dies leaves it */
@@ -102,6 +104,7 @@ static int open_publish(struct scr_ctx *ctx, const scr_hash *dset, struct scr_er
     out->dset = scr_hash_dup(dset);
     scr_table_init(&out->made, sizeof(struct scr_item));
     scr_table_init(&out->parts, sizeof(struct scr_item));
+    out->real = (struct scr_realdir)SCR_REALDIR_OF(&ctx->env, &ctx->prefix);
     out->publish = (struct scr_publish){ .at = scr_prefix_dset_of(ctx, out->id),
                                          .dset = out->dset };
     return out->dset ? SCR_OK : scr_no_memory(err);
@@ -161,14 +164,14 @@ out:
     return rc;
 }
 
-/* *is_there: a file is, which can be written over. */
-static int check_free(const struct scr_ctx *ctx, const char *path, int *is_there,
+/* *names: how many the file there has, which can be written over; 0: none is there. */
+static int check_free(const struct scr_ctx *ctx, const char *path, nlink_t *names,
                       struct scr_err *err)
 {
     struct stat st = { 0 };
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_file_stat(ctx->env.sys, path, &st, &why);
-    *is_there = rc == SCR_OK;
+    *names = rc == SCR_OK ? st.st_nlink : 0;
     if (rc == SCR_E_NOENT)
         return SCR_OK;
     if (rc != SCR_OK)
@@ -221,22 +224,39 @@ static int find_older(struct scr_ctx *ctx, const char *dest, int is_there, int *
 static int place_beside(struct scr_ctx *ctx, const char *dest, char **path,
                         struct scr_err *err)
 {
-    int is_there;
+    nlink_t names;
     free(*path);
     *path = scr_replacing_path(&ctx->prefix, ctx->out.id, dest);
     TRY(*path ? make_dir(ctx, *path, &ctx->out.parts, err) : scr_no_memory(err));
-    return check_free(ctx, *path, &is_there, err);
+    return check_free(ctx, *path, &names, err);
+}
+
+/* A file with several names, as `cp -al` makes them, stays under the others. */
+static int find_owner(struct scr_ctx *ctx, const char *dest, nlink_t names, int *waits,
+                      struct scr_err *err)
+{
+    char *real = scr_realdir_path(&ctx->out.real, dest);
+    int rc = real != NULL ? find_older(ctx, real, names > 0, waits, err)
+                          : scr_no_memory(err);
+    if (rc == SCR_OK && scr_prefix_is_own(real))
+        rc = scr_fail(err, SCR_E_OUTSIDE, 0,
+                      "SCR_Route_file: %s leads to %s, which is "
+                      "reserved for SCR",
+                      dest, real);
+    *waits = *waits || names > 1;
+    free(real);
+    return rc;
 }
 
 int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path, int *waits,
                      struct scr_err *err)
 {
-    int is_there = 0;
+    nlink_t names = 0;
     *waits = 0;
     *path = scr_path_join(ctx->prefix.path, dest);
     TRY(*path ? make_dir(ctx, *path, &ctx->out.made, err) : scr_no_memory(err));
-    TRY(check_free(ctx, *path, &is_there, err));
-    TRY(find_older(ctx, dest, is_there, waits, err));
+    TRY(check_free(ctx, *path, &names, err));
+    TRY(find_owner(ctx, dest, names, waits, err));
     return *waits ? place_beside(ctx, dest, path, err) : SCR_OK;
 }
 

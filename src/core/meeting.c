@@ -9,30 +9,33 @@
 #include "core/meeting.h"
 #include "par/pfs/flush_async.h"
 #include "par/pfs/lists.h"
+#include "store/realdir.h"
 #include "xfer/zst.h"
 
 /* Until it exists, it is not known whether it will be compressed, or was before a flush
  * was cut short. */
-static int add_both(struct scr_table *dests, const char *dest)
+static int add_both(struct scr_realdir *real, struct scr_table *dests, const char *dest)
 {
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
-    int ok = zst != NULL && scr_table_add(dests, dest) != NULL &&
-             scr_table_add(dests, zst) != NULL;
+    int ok = zst != NULL && scr_realdir_add(real, dest, dests) &&
+             scr_realdir_add(real, zst, dests);
     free(zst);
     return ok;
 }
 
 int scr_cache_dests(const struct scr_ctx *ctx, int id, struct scr_table *dests)
 {
+    struct scr_realdir real = SCR_REALDIR_OF(&ctx->env, &ctx->prefix);
     int me = ctx->world.rank, ok = 1;
     for (SCR_FILES(f, ctx->cache.map, id, me)) {
         const scr_meta *meta = scr_file_meta(f);
         if (!scr_meta_has_dest(meta)) /* redundancy files have none */
             continue;
         char *dest = scr_meta_dest(meta);
-        ok = ok && dest != NULL && add_both(dests, dest);
+        ok = ok && dest != NULL && add_both(&real, dests, dest);
         free(dest);
     }
+    scr_realdir_fini(&real);
     return ok;
 }
 

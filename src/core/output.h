@@ -44,7 +44,8 @@ struct scr_output {
     struct scr_table made;   /* directories of routed files; */
     struct scr_table parts;  /* those made next to files to replace */
     struct scr_publish publish;
-    int unplaced;            /* those files stay for the next start */
+    int unplaced; /* those files stay for the next start */
+    struct scr_realdir real;
     struct scr_older *older; /* those it may replace files of */
     size_t nolder;
     double start;          /* scr_now_mono() */

@@ -11,6 +11,7 @@
 #include "store/arrival.h"
 #include "store/dset_names.h"
 #include "store/paths.h"
+#include "store/realdir.h"
 #include "xfer/copy.h"
 #include "xfer/stored.h"
 #include "xfer/zst.h"
@@ -19,17 +20,30 @@ struct landed {
     struct scr_move m;
     struct scr_rank2file files; /* as the flush listed them */
     struct scr_table taken;     /* paths of complete datasets */
-    scr_hash *dset;             /* the dataset, as the flush entered it in the index */
+    struct scr_realdir real;
+    scr_hash *dset;         /* the dataset, as the flush entered it in the index */
     struct scr_table spent; /* compressed ones, their plain bytes are in the stage */
     int passed;             /* compressed ones that this build cannot unpack */
     uint64_t n;
 };
 
+/* A complete dataset lists it. */
+static int is_taken(struct landed *l, const char *stored, int *taken,
+                    struct scr_err *err)
+{
+    char *path = scr_realdir_path(&l->real, stored);
+    *taken = path != NULL && scr_table_find(&l->taken, path) != NULL;
+    free(path);
+    return path != NULL ? SCR_OK : scr_no_memory(err);
+}
+
 static int take_one(struct landed *l, const struct scr_listed *is, struct scr_err *err)
 {
     struct scr_move *m = &l->m;
     const char *dest = is->item.name;
-    if (scr_table_find(&l->taken, dest) != NULL)
+    int taken;
+    TRY(is_taken(l, dest, &taken, err));
+    if (taken)
         return SCR_OK;
     char *staged = scr_path_join(m->stage, dest);
     char *placed = scr_path_join(m->p->path, dest);
@@ -93,13 +107,13 @@ static int take_packed(struct landed *l, const struct scr_listed *is,
     const struct scr_move *m = &l->m;
     char *stored = scr_listed_stored(is);
     char *staged = scr_path_join(m->stage, is->item.name);
-    int there = SCR_E_MISSING;
-    int rc = stored && staged ? SCR_OK : scr_no_memory(err);
+    int there = SCR_E_MISSING, taken = 0;
+    int rc = stored && staged ? is_taken(l, stored, &taken, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         there = scr_move_look(m, staged, is, err);
     if (!scr_move_is_told(there))
         rc = there;
-    else if (there != SCR_E_MISSING && scr_table_find(&l->taken, stored) == NULL)
+    else if (there != SCR_E_MISSING && !taken)
         rc = scr_zst_have() ? unpack_one(l, is, staged, there == SCR_OK, err)
                             : pass_over(l);
     free(staged);
@@ -311,6 +325,7 @@ int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p,
                           uint64_t *n, struct scr_err *err)
 {
     struct landed l = { .taken = SCR_TABLE_OF(struct scr_item),
+                        .real = SCR_REALDIR_OF(env, p),
                         .spent = SCR_TABLE_OF(struct scr_item) };
     int *node = NULL;
     size_t nnodes = 0;
@@ -324,6 +339,7 @@ out:
     *n = l.n;
     free(node);
     scr_rank2file_fini(&l.files);
+    scr_realdir_fini(&l.real);
     scr_table_fini(&l.taken);
     scr_hash_delete(l.dset);
     scr_table_fini(&l.spent);

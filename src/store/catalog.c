@@ -85,9 +85,21 @@ struct asked {
     const char *path;
 };
 
+static void enter_real(struct scr_catalog *c, const struct scr_listed *f)
+{
+    struct scr_listed is = *f;
+    char *real = scr_realdir_path(c->real, f->item.name);
+    is.item.name = real;
+    if (real == NULL || strcmp(real, f->item.name) != 0)
+        (void)scr_listed_copy(&c->files, &is);
+    free(real);
+}
+
 static void enter(struct scr_catalog *c, const struct scr_listed *f)
 {
     struct scr_listed *mine = scr_listed_copy(&c->files, f);
+    if (c->real != NULL)
+        enter_real(c, f);
     struct asked *a = f->asked != NULL ? scr_table_add(&c->asked, f->asked) : NULL;
     if (a != NULL && mine != NULL)
         a->path = mine->item.name;

@@ -15,6 +15,7 @@
 #define SCR_STORE_CATALOG_H
 
 #include "store/prefix.h"
+#include "store/realdir.h"
 
 /* --- rank2file, the root and one part --- */
 
@@ -45,6 +46,8 @@ struct scr_catalog {
     int rank, size; /* the asking rank (0 of 0: any): begins with the parts of that
                      * place, because a rank mostly wants files of ranks near it */
     int begun;      /* the root has been read */
+    struct scr_realdir *real; /* not NULL: files are also found by their names without
+                                 links */
     struct scr_rank2file_root root; /* with the parts not read so far */
     struct scr_table files;         /* of struct scr_listed: read so far */
     struct scr_table asked; /* of those that lie elsewhere, by the path asked for */

@@ -7,11 +7,13 @@
 #include "base/dir.h"
 #include "base/path.h"
 #include "store/arrival.h"
+#include "store/realdir.h"
 
-static int add_stored(struct scr_table *paths, const struct scr_listed *f)
+static int add_stored(struct scr_realdir *real, struct scr_table *paths,
+                      const struct scr_listed *f)
 {
     char *path = scr_listed_stored(f);
-    int ok = path != NULL && scr_table_add(paths, path) != NULL;
+    int ok = path != NULL && scr_realdir_add(real, path, paths);
     free(path);
     return ok;
 }
@@ -21,6 +23,7 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
 {
     struct scr_err none = SCR_ERR_INIT;
     struct scr_rank2file files = { 0 };
+    struct scr_realdir real = SCR_REALDIR_OF(env, p);
     int ok = 1, rc = scr_prefix_rank2file_read(env, p, id, &files, &none);
     if (rc == SCR_E_NOENT && files.ranks == 0)
         rc = SCR_OK;
@@ -28,13 +31,14 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
         scr_fail(err, rc, 0, "%s", none.text);
     for (size_t i = 0; i < files.n; i++)
         for (SCR_EACH(const struct scr_listed, f, &files.of[i]->files))
-            ok = ok && add_stored(paths, f);
+            ok = ok && add_stored(&real, paths, f);
+    scr_realdir_fini(&real);
     scr_rank2file_fini(&files);
     return rc == SCR_OK && !ok ? scr_no_memory(err) : rc;
 }
 
-static int add_packed(int id, const scr_filemap *map, struct scr_table *paths,
-                      struct scr_err *err)
+static int add_packed(struct scr_realdir *real, int id, const scr_filemap *map,
+                      struct scr_table *paths, struct scr_err *err)
 {
     int ok = 1;
     for (SCR_ENTRIES(e, map, id))
@@ -43,7 +47,7 @@ static int add_packed(int id, const scr_filemap *map, struct scr_table *paths,
             uint64_t stamp;
             struct scr_listed file = { .is_packed = 1 };
             if (scr_arrival_packed_parse(f->item.name, &stamp, &is, &file.item.name))
-                ok = ok && add_stored(paths, &file);
+                ok = ok && add_stored(real, paths, &file);
         }
     return ok ? SCR_OK : scr_no_memory(err);
 }
@@ -53,14 +57,16 @@ int scr_paths_add_landed(const struct scr_env *env, const struct scr_prefix *p, 
 {
     int *node = NULL;
     size_t n = 0;
+    struct scr_realdir real = SCR_REALDIR_OF(env, p);
     scr_filemap *map = scr_filemap_new();
     int rc;
     TRY_OUT(map ? scr_arrival_nodes(env, p, id, &node, &n, err) : scr_no_memory(err));
     for (size_t i = 0; i < n; i++)
         TRY_OUT(scr_arrival_read(env, p, id, node[i], map, err));
-    TRY_OUT(add_packed(id, map, paths, err));
+    TRY_OUT(add_packed(&real, id, map, paths, err));
 out:
     free(node);
+    scr_realdir_fini(&real);
     scr_filemap_delete(map);
     return rc;
 }
@@ -111,10 +117,18 @@ static int lists_one(const struct scr_env *env, const struct scr_prefix *p, int 
                      const struct scr_table *paths, int *common, struct scr_err *err)
 {
     struct scr_table theirs = SCR_TABLE_OF(struct scr_item);
+    struct scr_realdir real = SCR_REALDIR_OF(env, p);
     int rc = scr_paths_add(env, p, other, &theirs, err);
     *common = 0;
-    for (SCR_EACH(const struct scr_item, f, paths))
-        *common = *common || (rc == SCR_OK && scr_table_find(&theirs, f->name) != NULL);
+    for (SCR_EACH(const struct scr_item, f, paths)) {
+        if (rc != SCR_OK || *common)
+            break;
+        char *path = scr_realdir_path(&real, f->name);
+        *common = path != NULL && scr_table_find(&theirs, path) != NULL;
+        rc = path != NULL ? SCR_OK : scr_no_memory(err);
+        free(path);
+    }
+    scr_realdir_fini(&real);
     scr_table_fini(&theirs);
     return rc;
 }

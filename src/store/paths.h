@@ -2,7 +2,7 @@
 /* The paths of datasets in the prefix directory. Programs may write every checkpoint to
  * the same paths: the file there is then the newest one's, though older ones list it,
  * too. Local; nothing is written. A set of paths is a table of struct scr_item, named
- * by the path below the prefix. */
+ * by the path below the prefix; what is added to one has no links (store/realdir.h). */
 #ifndef SCR_STORE_PATHS_H
 #define SCR_STORE_PATHS_H
 

@@ -9,10 +9,12 @@
 #include "ec/ec.h"
 #include "store/arrival.h"
 #include "store/catalog.h"
+#include "store/realdir.h"
 #include "xfer/zst.h"
 
 struct lists {
     struct scr_lists of;
+    struct scr_realdir real;
     struct scr_parcels deal; /* for keepers: texts "<id>/<path>" */
 };
 
@@ -84,8 +86,13 @@ static int judge(const struct lists *l, size_t i, int rc, const struct scr_err *
 
 static int deal(struct lists *l, int id, const char *path, struct scr_err *err)
 {
-    return scr_parcel_printf(&l->deal, scr_path_keeper(l->of.world, path), err, "%d/%s",
-                             id, path);
+    char *real = scr_realdir_path(&l->real, path);
+    int rc = real != NULL
+                 ? scr_parcel_printf(&l->deal, scr_path_keeper(l->of.world, real), err,
+                                     "%d/%s", id, real)
+                 : scr_no_memory(err);
+    free(real);
+    return rc;
 }
 
 static int deal_files(struct lists *l, int id, const struct scr_rank2file *files,
@@ -212,7 +219,8 @@ static int keep_all(const struct lists *l, int rc, struct scr_table *kept,
 int scr_lists_read_all(const struct scr_lists *lists, int rc, struct scr_table *kept,
                        struct scr_err *err)
 {
-    struct lists l = { .of = *lists };
+    struct lists l = { .of = *lists,
+                       .real = SCR_REALDIR_OF(lists->env, lists->prefix) };
     const struct scr_comm *world = lists->world;
     struct scr_parcels send = { 0 }, orders = { 0 };
     if (lists->n == 0)
@@ -227,6 +235,7 @@ int scr_lists_read_all(const struct scr_lists *lists, int rc, struct scr_table *
     scr_parcels_free(&send);
     scr_parcels_free(&orders);
     scr_parcels_free(&l.deal);
+    scr_realdir_fini(&l.real);
     return rc;
 }
 
@@ -272,7 +281,8 @@ int scr_lists_landed_all(const struct scr_env *env, const struct scr_comm *world
                          const struct scr_prefix *p, int id, struct scr_table *kept,
                          struct scr_err *err)
 {
-    struct lists l = { .of = { .env = env, .world = world, .prefix = p } };
+    struct lists l = { .of = { .env = env, .world = world, .prefix = p },
+                       .real = SCR_REALDIR_OF(env, p) };
     int *node = NULL, rc = SCR_OK;
     size_t n = 0;
     if (world->rank == 0)
@@ -281,6 +291,7 @@ int scr_lists_landed_all(const struct scr_env *env, const struct scr_comm *world
     if (rc == SCR_OK && n > 0)
         rc = keep_all(&l, read_share(&l, id, node, n, err), kept, err);
     scr_parcels_free(&l.deal);
+    scr_realdir_fini(&l.real);
     free(node);
     return rc;
 }

@@ -22,7 +22,8 @@ int scr_share_ids_all(const struct scr_comm *world, int rc, int **ids, size_t *n
 
 /* A path this rank keeps, and the datasets that list it; in a table of those. */
 struct scr_kept {
-    struct scr_item item; /* name: the path, of compressed files as they are stored */
+    struct scr_item item; /* name: the path, of compressed files as they are stored,
+                             without links (store/realdir.h) */
     struct scr_kept_id {
         int id;
         struct scr_kept_id *next; /* none twice */

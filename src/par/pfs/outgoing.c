@@ -13,6 +13,7 @@
 #include "par/comm/turns.h"
 #include "par/pfs/lists.h"
 #include "par/pfs/rank2file_all.h"
+#include "store/realdir.h"
 #include "xfer/zst.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
@@ -151,26 +152,39 @@ static int claim_packed(const struct scr_outgoing *f, struct scr_parcels *send,
     return rc;
 }
 
+/* By the name without links, two names of one file are claimed as one. */
+static int claim_file(const struct scr_outgoing *f, struct scr_parcels *send,
+                      struct scr_table *mine, const char *real, struct scr_err *err)
+{
+    if (scr_prefix_is_own(real))
+        return scr_fail(err, SCR_E_OUTSIDE, 0,
+                        "flush of dataset %d: a link leads to %s, which is not for "
+                        "files of the application",
+                        f->at.id, real);
+    if (scr_table_find(mine, real) != NULL)
+        return scr_fail(err, SCR_E_EXIST, 0,
+                        "flush of dataset %d: rank %d has two files for %s", f->at.id,
+                        f->at.world->rank, real);
+    TRY(scr_table_add(mine, real) != NULL ? SCR_OK : scr_no_memory(err));
+    TRY(claim(f, send, A_FILE, real, err));
+    return f->o->pack > 0 ? claim_packed(f, send, real, err) : SCR_OK;
+}
+
 static int claim_files(const struct scr_outgoing *f, struct scr_parcels *send,
                        struct scr_err *err)
 {
     struct scr_table seen = SCR_TABLE_OF(struct scr_item);
     struct scr_table mine = SCR_TABLE_OF(struct scr_item);
+    struct scr_realdir real = SCR_REALDIR_OF(f->at.env, f->at.prefix);
     int rc = SCR_OK;
-    for (size_t i = 0; i < f->n; i++) {
-        const char *dest = f->file[i].dest;
-        if (scr_table_find(&mine, dest) != NULL)
-            TRY_OUT(scr_fail(err, SCR_E_EXIST, 0,
-                             "flush of dataset %d: rank %d has two files for %s",
-                             f->at.id, f->at.world->rank, dest));
-        else if (scr_table_add(&mine, dest) == NULL)
-            TRY_OUT(scr_no_memory(err));
-        TRY_OUT(claim(f, send, A_FILE, dest, err));
-        TRY_OUT(claim_dirs(f, send, &seen, dest, err));
-        if (f->o->pack > 0)
-            TRY_OUT(claim_packed(f, send, dest, err));
+    for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
+        char *path = scr_realdir_path(&real, f->file[i].dest);
+        rc = path != NULL ? claim_file(f, send, &mine, path, err) : scr_no_memory(err);
+        if (rc == SCR_OK)
+            rc = claim_dirs(f, send, &seen, f->file[i].dest, err);
+        free(path);
     }
-out:
+    scr_realdir_fini(&real);
     scr_table_fini(&seen);
     scr_table_fini(&mine);
     return rc;

@@ -9,6 +9,7 @@
 #include "par/pfs/lists.h"
 #include "par/pfs/outgoing.h"
 #include "store/arrival.h"
+#include "store/realdir.h"
 #include "xfer/zst.h"
 
 /* --- whether there is something --- */
@@ -121,19 +122,30 @@ static char *stored_name(const struct scr_out_file *file, const char *path)
     return scr_asprintf("%s%s", path, file->xfer.packed ? SCR_ZST_SUFFIX : "");
 }
 
+/* Below the prefix, without links, as others may list it. */
+static char *listed_name(struct scr_realdir *real, const struct scr_out_file *file)
+{
+    char *path = stored_name(file, file->dest);
+    char *name = path != NULL ? scr_realdir_path(real, path) : NULL;
+    free(path);
+    return name;
+}
+
 /* The landed files of this rank, each to the rank that keeps its path. */
 static int send_landed(const struct scr_outgoing *f, struct scr_parcels *send,
                        struct scr_err *err)
 {
+    struct scr_realdir real = SCR_REALDIR_OF(f->at.env, f->at.prefix);
     int rc = SCR_OK;
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
         if (!f->file[i].xfer.whole)
             continue;
-        char *path = stored_name(&f->file[i], f->file[i].dest);
+        char *path = listed_name(&real, &f->file[i]);
         rc = path ? scr_parcel_text(send, scr_path_keeper(f->at.world, path), path, err)
                   : scr_no_memory(err);
         free(path);
     }
+    scr_realdir_fini(&real);
     return rc;
 }
 
@@ -211,16 +223,18 @@ out:
 static int remove_files(const struct scr_outgoing *f, const struct scr_table *stay,
                         struct scr_err *err)
 {
+    struct scr_realdir real = SCR_REALDIR_OF(f->at.env, f->at.prefix);
     int rc = SCR_OK;
     for (size_t i = 0; i < f->n; i++) {
         const struct scr_out_file *file = &f->file[i];
-        char *path = stored_name(file, file->dest);
+        char *path = listed_name(&real, file);
         if (path == NULL)
             rc = scr_first(rc, scr_no_memory(err));
         else if (file->xfer.whole && scr_table_find(stay, path) == NULL)
             rc = scr_first(rc, remove_file(f, file, rc == SCR_OK ? err : NULL));
         free(path);
     }
+    scr_realdir_fini(&real);
     return rc;
 }
 
