@@ -53,20 +53,39 @@ static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n, int pendin
     return SCR_OK;
 }
 
+/* Datasets that other processes write now: an application in its place, whose list is
+ * not known yet, or a flush. What may be theirs is written next to its place. */
+static int add_writers(const struct scr_ctx *ctx, const struct scr_index *index,
+                       int **ids, size_t *n, struct scr_err *err)
+{
+    int *more = scr_reallocarray(*ids, *n + index->n + 1, sizeof *more);
+    TRY(more ? SCR_OK : scr_no_memory(err));
+    *ids = more;
+    for (size_t i = 0; i < index->n; i++) {
+        int id = index->of[i].id;
+        if (!index->of[i].complete && id != ctx->out.id &&
+            scr_flushing_is_held(&ctx->env, &ctx->prefix, id))
+            more[(*n)++] = id;
+    }
+    return SCR_OK;
+}
+
 /* Those that a transfer process outside of this allocation may still copy, and
  * complete, then the complete ones, also those whose demotion died before it was
  * through: one that becomes complete meanwhile is in both. Lists of files of complete
  * ones are only read where a file is about to be written over. */
-static int learn_older_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
+static int learn_older_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
-    int *pending = NULL, *claimed = NULL, first = ctx->world.rank == 0;
+    int *pending = NULL, *claimed = NULL, first = ctx->world.rank == 0, rc = SCR_OK;
     size_t npending = 0, nclaimed = 0;
-    if (rc == SCR_OK && first)
+    if (first)
         rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
     if (rc == SCR_OK && first)
         rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &index, &pending, &npending,
                                   err);
+    if (rc == SCR_OK && first)
+        rc = add_writers(ctx, &index, &pending, &npending, err);
     if (rc == SCR_OK && first &&
         scr_paths_claimed(&ctx->env, &ctx->prefix, &index, ctx->out.id, &claimed,
                           &nclaimed) != SCR_OK)
@@ -79,6 +98,8 @@ static int learn_older_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
         rc = enter_older(ctx, pending, npending, 1, err);
         if (rc == SCR_OK)
             rc = enter_older(ctx, claimed, nclaimed, 0, err);
+        for (size_t i = nclaimed; i-- > 0 && first && rc == SCR_OK;)
+            rc = scr_ids_add(&ctx->out.publish.known, claimed[i], err);
         rc = scr_agree_all(&ctx->world, rc, err);
     }
     free(pending);
@@ -91,6 +112,7 @@ void scr_bypass_fini(struct scr_output *out)
     for (size_t i = 0; i < out->nolder; i++)
         scr_catalog_fini(&out->older[i].files);
     free(out->older);
+    scr_ids_fini(&out->publish.known);
     scr_realdir_fini(&out->real);
     scr_table_fini(&out->made);
     scr_table_fini(&out->parts);
@@ -134,8 +156,8 @@ int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_e
     (void)scr_async_wait_all(ctx, 0, NULL);
     TRY(scr_async_let_go_all(ctx, err));
     TRY(place_last_all(ctx, err));
-    TRY(learn_older_all(ctx, open_publish(ctx, dset, err), err));
-    return scr_publish_begin_all(&ctx->out.publish, err);
+    TRY(scr_publish_begin_all(&ctx->out.publish, open_publish(ctx, dset, err), err));
+    return learn_older_all(ctx, err); /* of two that begin, one sees the other */
 }
 
 /* --- route --- */

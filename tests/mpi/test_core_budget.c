@@ -112,8 +112,8 @@ JOB_CASE(one_that_bypasses_the_cache, 4)
     struct scr_err err = SCR_ERR_INIT;
     int n = 0;
     struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_BYPASS=1", NULL);
-    checkpoint(job, ctx, "one", 6, 15);
-    checkpoint(job, ctx, "two", 8, 15);
+    checkpoint(job, ctx, "one", 6, 16);
+    checkpoint(job, ctx, "two", 8, 16);
     COSTS(23, scr_delete_all(ctx, "one", &err));
     job_kill(job, ctx);
     ctx = job_start(job, nodes, "SCR_CACHE_BYPASS=1", NULL);

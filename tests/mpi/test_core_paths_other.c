@@ -71,6 +71,70 @@ MPI_CASE(what_becomes_complete_while_it_is_replaced_is_demoted)
     complete_beside(t, "SCR_FLUSH_ASYNC=1");
 }
 
+/* --- what another job writes while a program writes to the prefix itself --- */
+
+static void put(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    if (f != NULL) {
+        fputs(text, f);
+        fclose(f);
+    }
+}
+
+/* Begins name, and writes A/f.<rank>; path: where. */
+static struct scr_ctx *begin_bypass(struct job *job, const char *on, const char *id,
+                                    const char *text, char *path)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[900];
+    struct scr_ctx *ctx = job_start(job, on, "SCR_CACHE_BYPASS=1", id, NULL);
+    snprintf(name, sizeof name, "%s/A/f.%d", job->prefix, job->rank);
+    CHECK_RC(scr_start_output_all(ctx, text, CKPT, &err), SCR_OK, &err);
+    CHECK_RC(scr_route(ctx, name, path, &err), SCR_OK, &err);
+    put(path, text);
+    return ctx;
+}
+
+/* Its older dataset replaces the files: whose bytes are there is not known. */
+JOB_CASE(a_file_that_another_job_replaced_meanwhile_is_refused, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME];
+    struct scr_ctx *other =
+        job_start(job, "n[5-8]", "SCR_FLUSH=0", "SCR_JOB_ID=other", NULL);
+    paths_write_ok(job, other, "x", CKPT, "A", "theirs");
+    struct scr_ctx *ctx = begin_bypass(job, nodes, "SCR_JOB_ID=job", "ours", path);
+    CHECK_RC(scr_flush_dataset_all(other, 1, &err), SCR_OK, &err);
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_E_TAKEN, &err);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
+    CHECK_ENTRY(job, 2, INCOMPLETE, NOT_CURRENT);
+    CHECK(all_are(job, "A", "theirs"));
+    job_kill(job, ctx);
+    job_kill(job, other);
+}
+
+/* The second one to begin leaves the place to the first. */
+JOB_CASE(two_jobs_that_write_one_file_have_a_place_each, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    char one[SCR_MAX_NAME], two[SCR_MAX_NAME];
+    struct scr_ctx *ctx = begin_bypass(job, nodes, "SCR_JOB_ID=job", "first", one);
+    struct scr_ctx *other =
+        begin_bypass(job, "n[5-8]", "SCR_JOB_ID=other", "second", two);
+    CHECK(strcmp(one, two) != 0);
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    CHECK_ENTRY(job, 1, COMPLETE, CURRENT);
+    CHECK(all_are(job, "A", "first"));
+    CHECK_RC(scr_complete_output_all(other, 1, &err), SCR_OK, &err);
+    CHECK_GONE(job, 1);
+    CHECK_ENTRY(job, 2, COMPLETE, CURRENT);
+    CHECK(all_are(job, "A", "second"));
+    job_kill(job, ctx);
+    job_kill(job, other);
+}
+
 /* Dataset 2 lacks its record, and gets it while 1 is flushed. */
 static void complete_newer_beside(struct mpi_test *t, const char *how)
 {
@@ -257,7 +321,9 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(what_becomes_complete_while_it_is_replaced_is_demoted),
+        MPI_CASES(RUN(a_file_that_another_job_replaced_meanwhile_is_refused),
+                  RUN(two_jobs_that_write_one_file_have_a_place_each),
+                  RUN(what_becomes_complete_while_it_is_replaced_is_demoted),
                   RUN(what_becomes_complete_and_is_newer_is_not_replaced),
                   RUN(nothing_is_replaced_that_a_newer_version_may_list),
                   RUN(deletion_spares_the_paths_of_other_ranks_files),

@@ -54,12 +54,12 @@ static int complete(const struct scr_outgoing *f, uint64_t bytes, uint64_t files
 
 /* From files in place to a dataset that is complete. waited: some files waited next to
  * their places. */
-static int complete_all(struct scr_outgoing *f, int waited, uint64_t *bytes,
+static int complete_all(struct scr_outgoing *f, int waited, int rc, uint64_t *bytes,
                         struct scr_err *err)
 {
     uint64_t files = 0;
     int first = f->at.world->rank == 0;
-    int rc = scr_outgoing_sync_dirs_all(f, err);
+    rc = scr_first(rc, scr_outgoing_sync_dirs_all(f, rc == SCR_OK ? err : NULL));
     rc = scr_outgoing_count_all(f, rc, bytes, &files, err);
     if (rc != SCR_OK)
         return rc;
@@ -98,7 +98,7 @@ static int run_all(struct sync *s, const scr_filemap *map, uint64_t *bytes,
     TRY(scr_outgoing_demote_all(f, SCR_OK, err));
     /* a directory is synced when all of them have their names */
     TRY(scr_in_turns_all(f->at.world, f->o->width, f->n > 0, place_files, s, err));
-    return complete_all(f, 0, bytes, err);
+    return complete_all(f, 0, SCR_OK, bytes, err);
 }
 
 int scr_flush_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
@@ -122,11 +122,10 @@ static struct scr_outgoing outgoing_of(const struct scr_publish *p)
     return (struct scr_outgoing){ .at = p->at, .dset = p->dset };
 }
 
-int scr_publish_begin_all(struct scr_publish *p, struct scr_err *err)
+int scr_publish_begin_all(struct scr_publish *p, int rc, struct scr_err *err)
 {
     struct scr_outgoing f = outgoing_of(p);
-    int rc;
-    TRY_OUT(scr_outgoing_begin_all(&f, SCR_OK, err));
+    TRY_OUT(scr_outgoing_begin_all(&f, rc, err));
     p->mark = f.mark;
     f.mark = (struct scr_flushing){ 0 };
 out:
@@ -165,6 +164,15 @@ static int replace_all(struct scr_outgoing *f, struct scr_err *err)
     return rc;
 }
 
+/* No file waits: of those that were complete before none lists a path. The code is each
+ * rank's own. */
+static int look_back_all(struct scr_outgoing *f, const struct scr_publish *p,
+                         struct scr_err *err)
+{
+    int rc = scr_ids_merge(&f->judged, &p->known, err);
+    return scr_outgoing_look_again_all(f, rc, err);
+}
+
 int scr_publish_all(const struct scr_publish *p, const struct scr_copy_opts *o,
                     const struct scr_published *file, size_t n, uint64_t *bytes,
                     struct scr_err *err)
@@ -175,9 +183,12 @@ int scr_publish_all(const struct scr_publish *p, const struct scr_copy_opts *o,
     int rc;
     TRY_OUT(scr_outgoing_list_all(&f, file, n, err));
     TRY_OUT(scr_outgoing_record_all(&f, SCR_OK, err));
+    f.known = f.in_place ? &p->known : NULL;
     if (f.any_replaces)
         TRY_OUT(replace_all(&f, err));
-    TRY_OUT(complete_all(&f, f.any_replaces, bytes, err));
+    else
+        rc = look_back_all(&f, p, err);
+    rc = complete_all(&f, f.any_replaces, rc, bytes, err);
 out:
     scr_outgoing_fini(&f);
     return rc;

@@ -54,9 +54,12 @@ struct scr_publish {
     struct scr_prefix_dset at;
     const scr_hash *dset;
     struct scr_flushing mark; /* rank 0's (store/flushing.h) */
+    struct scr_ids known; /* rank 0's: those that were complete, or may be called so,
+                                 when the application began to write */
 };
-/* Step 1, before the files are written. The mark is held from then on. */
-int scr_publish_begin_all(struct scr_publish *p, struct scr_err *err);
+/* Step 1, before the files are written. The mark is held from then on. rc: what this
+ * rank found before; if any rank's is an error all leave with that of the lowest. */
+int scr_publish_begin_all(struct scr_publish *p, int rc, struct scr_err *err);
 
 /* A file that the application wrote. */
 struct scr_published {

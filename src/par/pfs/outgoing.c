@@ -310,10 +310,11 @@ static int claim_all(struct scr_outgoing *f, int rc, struct scr_err *err)
     scr_parcels_free(&recv);
     if (rc == SCR_OK)
         rc = each_dir(f, check_dir, err);
-    struct scr_vote v = { .least = { f->pack, -f->replaces } };
+    struct scr_vote v = { .least = { f->pack, -f->replaces, -f->in_place } };
     rc = scr_vote_all(f->at.world, rc, &v, err);
     f->pack = (int)v.least[0];
     f->any_replaces = v.least[1] != 0;
+    f->in_place = v.least[2] != 0;
     return rc;
 }
 
@@ -364,6 +365,7 @@ static int list(struct scr_outgoing *f, const struct scr_published *published, s
             .name = file->dest, .size = is->size, .has_crc = is->has_crc, .crc = is->crc
         };
         f->replaces |= file->src != NULL;
+        f->in_place |= file->src == NULL;
         TRY(file->dest && file->full ? SCR_OK : scr_no_memory(err));
     }
     return SCR_OK;

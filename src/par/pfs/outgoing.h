@@ -55,11 +55,14 @@ struct scr_outgoing {
     struct scr_ids older;   /* those that list one, see scr_outgoing_begin_all; on
                                rank 0 */
     struct scr_ids judged;  /* those that list none; on rank 0 */
-    const scr_hash *replacing; /* rank 0's: to be noted before the older ones are
+    int in_place;           /* some file was written in its place, on any rank */
+    const struct scr_ids *known; /* rank 0's: those that were complete before that, as
+                                    in struct scr_publish; NULL: it was not */
+    const scr_hash *replacing;   /* rank 0's: to be noted before the older ones are
                                   demoted (store/replacing.h); NULL: no */
-    int pack;                  /* as in o, unless names stand in the way */
-    struct scr_flushing mark;  /* rank 0's, from scr_outgoing_begin_all on */
-    struct scr_past past;      /* from scr_outgoing_find_landed_all on */
+    int pack;                    /* as in o, unless names stand in the way */
+    struct scr_flushing mark;    /* rank 0's, from scr_outgoing_begin_all on */
+    struct scr_past past;        /* from scr_outgoing_find_landed_all on */
 };
 
 /* Finds this rank's files and checks where all ranks' go; nothing is written. f has its

@@ -161,21 +161,41 @@ struct index_edit {
     const scr_hash *dset;
     int id;
     const struct others *others;
+    const struct scr_ids *known; /* as in struct scr_outgoing */
 };
+
+/* Its files came while ours were written in the same places: whose bytes are there is
+ * not known. */
+static int check_meanwhile(const struct index_edit *e, const struct scr_dataset *d,
+                           const struct scr_index_entry *other, struct scr_err *err)
+{
+    if (e->known == NULL || scr_ids_has(e->known, other->id))
+        return SCR_OK;
+    return scr_fail(
+        err, SCR_E_TAKEN, 0,
+        "dataset %d: %s (dataset %d) of job %s has been written to the same "
+        "files meanwhile; give each job its own prefix directory",
+        d->id, other->dset.name, other->id,
+        other->dset.jobid ? other->dset.jobid : "unknown");
+}
 
 /* A newer one keeps its files, unless it is no good itself. */
 static int check_newer(const struct scr_index *index, const struct index_edit *e,
                        const struct scr_dataset *d, struct scr_err *err)
 {
     struct scr_index_entry old;
-    for (size_t i = 0; i < e->others->n; i++)
-        if (e->others->hits[i] > 0 && e->others->ids[i] > e->id &&
-            scr_index_get(index, e->others->ids[i], &old, NULL) == SCR_OK &&
-            old.complete && !old.failed)
+    for (size_t i = 0; i < e->others->n; i++) {
+        if (e->others->hits[i] == 0 ||
+            scr_index_get(index, e->others->ids[i], &old, NULL) != SCR_OK ||
+            !old.complete || old.failed)
+            continue;
+        if (old.id > e->id)
             return scr_fail(err, SCR_E_NEWER, 0,
                             "flush of %s (dataset %d): %s (dataset %d) is newer and "
                             "has files at the same paths",
                             d->name, d->id, old.dset.name, old.id);
+        TRY(check_meanwhile(e, d, &old, err));
+    }
     return SCR_OK;
 }
 
@@ -395,8 +415,8 @@ static int check_again(const struct scr_outgoing *f, const struct scr_index *ind
 {
     struct others known = { 0 };
     struct scr_dataset d;
-    const struct index_edit fresh = { .dset = f->dset, .id = f->at.id, .others = o };
-    const struct index_edit e = { .dset = f->dset, .id = f->at.id, .others = &known };
+    const struct index_edit fresh = { f->dset, f->at.id, o, f->known };
+    const struct index_edit e = { f->dset, f->at.id, &known, f->known };
     int rc = check_entry(index, &fresh, err);
     for (size_t i = 0; i < f->older.n && rc == SCR_OK; i++)
         rc = add_id(&known, f->older.id[i], err);
