@@ -9,6 +9,11 @@ from versions import SHARED_STORE, Level
 
 LOOKS = ("index --list", "inspect", "why", "status", "have_restart", "verify", "index --long", "halt --list")
 
+# What a user may change from one run to the next.
+CHANGES = {"SCR_FLUSH": "0123", "SCR_FLUSH_ASYNC": "01", "SCR_PREFIX_SIZE": "0123", "SCR_PRESERVE_DIRECTORIES": "01",
+           "SCR_FETCH_BYPASS": "01", "SCR_GLOBAL_RESTART": "01", "SCR_FLUSH_TYPE": ("SYNC", "PTHREAD", "DAEMON"),
+           "SCR_FLUSH_COMPRESS": ("NONE", "ZSTD"), "SCR_FLUSH_ON_RESTART": "01"}
+
 
 class Draw:
     def __init__(self, seed):
@@ -75,11 +80,14 @@ class Draw:
             env["SCR_FLUSH_TYPE"] = self.pick("SYNC", "PTHREAD", "PTHREAD", "DAEMON")
         style = self.pick("u", "u", "s", "c") + "f" * self.chance(0.25)
         levels = self.shared_levels(self.levels())
-        words = [f"{k}={v}" for k, v in env.items()]
-        words += ["level=" + ":".join(str(int(x) if isinstance(x, bool) else x) for x in dataclasses.astuple(level))
-                  for level in levels]
+        words = [f"{k}={v}" for k, v in env.items()] + self.spell(levels)
         self.lines.append(f"case {style} {' '.join(words)}")
         return env, levels
+
+    @staticmethod
+    def spell(levels):
+        return ["level=" + ":".join(str(int(x) if isinstance(x, bool) else x) for x in dataclasses.astuple(level))
+                for level in levels]
 
     # --- a run ---
 
@@ -92,6 +100,8 @@ class Draw:
         for p, setting in ((0.05, "SCR_FETCH=0"), (0.04, "SCR_DISTRIBUTE=0"), (0.02, "SCR_CACHE_PURGE=1")):
             if self.chance(p):
                 env.append(setting)
+        if self.chance(0.3):
+            env += [f"{name}={self.pick(*values)}" for name, values in CHANGES.items() if self.chance(0.3)]
         job = self.pick("a", "a", "a", "a", "b")
         if self.chance(0.3) and ranks == self.ranks:
             self.lines.append(f"guess {case} {job} {ranks} {' '.join(env)}")
@@ -129,6 +139,7 @@ class Draw:
         if self.chance(0.07):
             n = self.pick(0, 1, 2)
             beside = self.pick(*LOOKS, "clean", "inspect", "halt --remove", "index --adopt", "postrun",
+                               "verify --repair", f"index --add {n + 1}", f"index --build {n + 1}",
                                f"index --drop @{n}", f"index --delete @{n}", f"index --current @{n}",
                                f"index --delete @{n} --force", f"index --extract @{n} --to ../extracted")
             steps = [f"bg=scr {beside}", *steps, "wait"]
@@ -152,6 +163,8 @@ class Draw:
         if self.chance(0.4):
             self.lose(self.pick(1, 1, 1, 2, 3))
         self.come_and_go()
+        if self.chance(0.15):
+            self.change_levels(self.rng.randrange(len(self.cases)))
         if self.chance(0.08):
             self.lines.append(f"turn {self.pick(1, 2)}")
         if self.chance(0.04):
@@ -160,6 +173,14 @@ class Draw:
             self.lines.append(f"damage {self.rng.choice(self.nodes)}")
         for _ in range(self.pick(0, 0, 0, 1, 1, 2)):
             self.command()
+
+    def change_levels(self, case):
+        """What is in a shared store is found while the configuration names it."""
+        env, old = self.cases[case]
+        levels = self.levels()
+        if all(level.store != SHARED_STORE for level in old):
+            self.cases[case] = env, levels
+            self.lines.append(f"conf {case} {' '.join(self.spell(levels))}")
 
     def come_and_go(self):
         if self.away and self.away[1] in self.nodes and self.chance(0.5):

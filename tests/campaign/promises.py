@@ -6,6 +6,7 @@ A history is some runs and what happens between them: a line each, drawn from on
 
     world NODE,…                                 the node of each rank, of the widest run
     case STYLE NAME=VALUE… level=SCHEME:…        a prefix directory, of promises.c's style; Level of versions.py
+    conf CASE level=SCHEME:…                     other levels from now on
     run CASE JOB RANKS NAME=VALUE… : STEP; …     STEP: of promises.c; trace: its calls are counted; lost=SEED: see strike
     lose NODE [SPARE]                            with what it stores; a spare takes its place, or it is empty
     turn N                                       ranks move N nodes on
@@ -97,11 +98,15 @@ class History:
         number = len(self.cases)
         case = self.case_type(number, self.seed * 4 + number, self.path(f"prefix{number}"), style)
         case.settings = dict(word.split("=", 1) for word in words if not word.startswith("level="))
-        case.levels = [read_level(word[6:]) for word in words if word.startswith("level=")]
         os.mkdir(case.prefix)
-        with open(self.path(f"conf{number}"), "w", encoding="utf-8") as f:
-            f.write(self.configuration(case.levels))
         self.cases.append(case)
+        self.do_conf(number, *(word for word in words if word.startswith("level=")))
+
+    def do_conf(self, number, *words):
+        case = self.cases[int(number) % len(self.cases)]
+        case.levels = [read_level(word[6:]) for word in words]
+        with open(self.path(f"conf{case.number}"), "w", encoding="utf-8") as f:
+            f.write(self.configuration(case.levels))
 
     def configuration(self, levels):
         stores = {level.store: level.count for level in levels}

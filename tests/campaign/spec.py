@@ -36,6 +36,7 @@ class Case:
         self.reason = None # the job that a reason in the halt file stops
         self.left = None   # checkpoints until a halt; "?": not known
         self.current = ""  # what the index called so before
+        self.sizes = set() # of SCR_PREFIX_SIZE, but 0
         self.guessed = None # job, ranks and name of what a command has said is offered next
 
     def say(self, text):
@@ -141,6 +142,8 @@ class Case:
             if str(v.id) == id and done and v.closed:
                 v.stored, v.dropped = v.stored or not self.has_clash(v), False
                 v.passed = v.name != self.current # the current one stays that
+                for o in self.versions: # of another job: it may be older by its number, and newer by the clock
+                    o.doubtful = o.doubtful or o.place == v.place and o.id < v.id
         self.gone = self.gone or "built"
 
     def guess(self, job, ranks, id):
@@ -195,6 +198,7 @@ class Case:
         self.now, self.job, self.env = run, run.job, run.env
         self.open, self.tried, self.offered, self.refused = None, None, None, None
         self.beside = []
+        self.sizes |= {int(self.env.get("SCR_PREFIX_SIZE", 0))} - {0}
         self.started = self.is_up = False
         self.outputs, self.step, self.limit = 0, 0, self.oldest_owed()
         for word, args in run.entries:
@@ -424,6 +428,7 @@ class Case:
         if is_shared:
             self.say(f"SCR_Complete_output succeeded, and ranks wrote one file in several places: {new}")
         new.acknowledged = True
+        self.current = "" # a flush may have made it current
         if not new.bypass:
             self.become_cached(new)
         if self.is_flushed(new):
@@ -594,7 +599,7 @@ class Case:
     def may_be_gone(self, v, stored):
         replaced = any(o in stored or o.acknowledged or self.gone or o.env.get("SCR_FLUSH_ASYNC") == "1"
                        for o in self.rivals(v))
-        keep = max(int(o.env.get("SCR_PREFIX_SIZE", 0)) for o in self.versions)
+        keep = min(self.sizes, default=0)
         retired = keep > 0 and v.flags == CKPT and sum(
             o.order > v.order and (o in stored or o.was_stored or o.acknowledged) for o in self.versions) >= keep
         return replaced or retired or v.doubtful or v.dropped or v.deleted
