@@ -71,6 +71,4 @@ struct change {
 };
 
 /* Many small files: without the disk where there is room in memory. */
-int redfile_setup(void **state);
-
 #endif

@@ -15,7 +15,9 @@ const char *test_tmp(void)
 {
     if (tmp_dir[0] == '\0') {
         const char *base = getenv("TMPDIR");
-        snprintf(tmp_dir, sizeof tmp_dir, "%s/scr-unit.XXXXXX", base ? base : "/tmp");
+        if (base == NULL)
+            base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        snprintf(tmp_dir, sizeof tmp_dir, "%s/scr-unit.XXXXXX", base);
         assert_non_null(mkdtemp(tmp_dir));
     }
     return tmp_dir;

@@ -10,8 +10,9 @@
 
 #include <cmocka.h>
 
-/* Fresh directory ($TMPDIR or /tmp), the same string until removed; fails the test if
- * it cannot. */
+/* Fresh directory, the same string until removed; fails the test if it cannot. It is in
+ * $TMPDIR, else in memory if there is some, else in /tmp: walks sync thousands of small
+ * files, and what they show does not depend on the disk. */
 const char *test_tmp(void);
 /* "<test_tmp()>/<fmt…>", valid until the 16th call after it. */
 const char *test_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -495,5 +495,5 @@ int main(void)
         cmocka_unit_test(every_cut_and_every_flip_is_found),
         cmocka_unit_test(every_failing_call_is_reported),
     };
-    return cmocka_run_group_tests(tests, redfile_setup, test_tmp_teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

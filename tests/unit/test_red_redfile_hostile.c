@@ -394,5 +394,5 @@ int main(void)
         cmocka_unit_test(hostile_hashes_within_are_refused),
         cmocka_unit_test(other_keys_are_no_copies),
     };
-    return cmocka_run_group_tests(tests, redfile_setup, test_tmp_teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }
