@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Datasets on their way: complete when the last rank has arrived and not before,
  * whichever system call fails (invariant P11). */
-#include "helper_fault.h"
+#include "helper_failure.h"
 #include "helper_golden.h"
 #include "helper_tmp.h"
 
@@ -406,18 +406,18 @@ static void one_whose_plan_cannot_be_looked_at_counts_as_pending(void **state)
 }
 
 /* Complete or pending, never neither, and a second attempt succeeds. */
-static void every_failing_call_can_be_made_up_for(void **state)
+static void every_failure_can_be_made_up_for(void **state)
 {
-    for (int forever = 0; forever < 2; forever++)
+    for (int f = 0; f < TEST_FAILURES; f++)
         for (long n = 0;; n++) {
             struct scr_err err = SCR_ERR_INIT;
             teardown(state); /* what a crash leaves makes more calls */
             setup(state);
             plan(ID, STAMP);
             arrive_all(ID, STAMP);
-            test_fault_arm(TEST_ANY, n, EIO, forever ? TEST_FOREVER : TEST_ONCE);
+            test_failure_arm(f, n);
             int rc = scr_arrivals_adopt(&faulty, &prefix, NULL, &err);
-            int fired = test_fault_off();
+            int fired = test_failure_off(f);
             assert_true(fired || rc == SCR_OK);
             assert_true(listed_complete(ID) == 1 || pending() == 1);
             adopt();
@@ -444,7 +444,7 @@ int main(void)
         T(a_plan_that_outlived_its_dataset_goes),
         T(a_plan_without_an_entry_is_found_after_any_change_of_the_index),
         T(one_whose_plan_cannot_be_looked_at_counts_as_pending),
-        T(every_failing_call_can_be_made_up_for),
+        T(every_failure_can_be_made_up_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parts of another dataset of the same number: whatever fails while they are put aside
  * or back, every file is named (invariant C1) and none is lost. */
+#include "helper_failure.h"
 #include "helper_store.h"
 
 #include <errno.h>
@@ -217,23 +218,26 @@ static int put(const struct scr_aside *a, struct scr_err *err)
     return scr_aside_put(a, NEW, err);
 }
 
-/* Every call of `what` fails in turn, once or as if the process had died there. The
- * records on disk then name every file, and a start gets it back. */
-static void fail_each(step *before, step *what, enum test_how how)
+/* Every call of `what` fails in turn, once or as if the process had died there, or
+ * every allocation. The records on disk then name every file, and a start gets it back.
+ */
+static void fail_each(step *before, step *what, int failure)
 {
     struct fixture f;
     for (long n = 0;; n++) {
+        long blocks = test_failure_blocks();
         begin(&f);
         if (before != NULL)
             assert_int_equal(before(&f.a, &f.err), SCR_OK);
-        test_fault_arm(TEST_ANY, n, EIO, how);
+        test_failure_arm(failure, n);
         int rc = what(&f.a, &f.err);
-        int fired = test_fault_off();
+        int fired = test_failure_off(failure);
         assert_named(&f);
         scr_err_clear(&f.err);
         assert_int_equal(scr_aside_return(&f.a, &f.err), SCR_OK);
         assert_at(&f, 0, 'o');
         end(&f);
+        assert_int_equal(test_failure_blocks(), blocks);
         if (!fired) {
             assert_int_equal(rc, SCR_OK);
             assert_true(n > 10);
@@ -242,13 +246,13 @@ static void fail_each(step *before, step *what, enum test_how how)
     }
 }
 
-static void each_call_fails(void **state)
+static void each_call_and_allocation_fails(void **state)
 {
     (void)state;
-    fail_each(NULL, put, TEST_ONCE);
-    fail_each(NULL, put, TEST_FOREVER);
-    fail_each(put, scr_aside_return, TEST_ONCE);
-    fail_each(put, scr_aside_return, TEST_FOREVER);
+    for (int f = 0; f < TEST_FAILURES; f++) {
+        fail_each(NULL, put, f);
+        fail_each(put, scr_aside_return, f);
+    }
 }
 
 int main(void)
@@ -257,7 +261,7 @@ int main(void)
         cmocka_unit_test(there_and_back),
         cmocka_unit_test(what_has_no_place_stays_aside),
         cmocka_unit_test(dropped_by_number_of_ranks),
-        cmocka_unit_test(each_call_fails),
+        cmocka_unit_test(each_call_and_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Summary and rank2file of a dataset in the prefix directory. */
+#include "helper_failure.h"
 #include "helper_lists.h"
 #include "helper_store.h"
 
@@ -95,9 +96,8 @@ static void writing_under_another_id_is_refused(void **state)
     test_store_close(&t);
 }
 
-static void writing_survives_any_failure(void **state)
+static void write_with(int failure)
 {
-    (void)state;
     scr_hash *dset = test_dataset(5, "five");
     for (long n = 0;; n++) {
         struct test_store t;
@@ -105,9 +105,9 @@ static void writing_survives_any_failure(void **state)
         int complete = -1;
         test_store_open(&t);
         test_summary(&t, 5, "five", 0);
-        test_fault_arm(TEST_ANY, n, EIO, TEST_FOREVER);
+        test_failure_arm(failure, n);
         int rc = scr_prefix_summary_write(&t.env, &t.p, 5, dset, 1, &t.err);
-        int fired = test_fault_off();
+        int fired = test_failure_off(failure);
         assert_int_equal(read_summary(&t, 5, &complete, found), SCR_OK);
         assert_true(complete == 1 || (rc != SCR_OK && complete == 0));
         scr_hash_delete(found);
@@ -116,6 +116,13 @@ static void writing_survives_any_failure(void **state)
             break;
     }
     scr_hash_delete(dset);
+}
+
+static void writing_survives_any_failure(void **state)
+{
+    (void)state;
+    for (int failure = 0; failure < TEST_FAILURES; failure++)
+        write_with(failure);
 }
 
 /* --- rank2file --- */
@@ -393,25 +400,33 @@ static void a_foreign_index_scr_in_the_prefix_is_ignored(void **state)
     test_store_close(&t);
 }
 
-static void reading_survives_any_failure(void **state)
+static void read_with(int failure)
 {
-    (void)state;
     for (long n = 0;; n++) {
         struct test_store t;
         struct scr_rank2file l = { 0 };
+        long blocks = test_failure_blocks();
         test_store_open(&t);
         put_two_parts();
-        test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
+        test_failure_arm(failure, n);
         int rc = read_map(&t, 9, &l);
-        int fired = test_fault_off();
-        assert_true(rc == SCR_OK || rc == SCR_E_IO);
+        int fired = test_failure_off(failure);
+        assert_true(rc == SCR_OK || rc == SCR_E_IO || rc == SCR_E_NOMEM);
         if (rc == SCR_OK)
             assert_int_equal(l.n, 4);
         scr_rank2file_fini(&l);
         test_store_close(&t);
+        assert_int_equal(test_failure_blocks(), blocks);
         if (!fired)
             break;
     }
+}
+
+static void reading_survives_any_failure(void **state)
+{
+    (void)state;
+    for (int failure = 0; failure < TEST_FAILURES; failure++)
+        read_with(failure);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The identity of a prefix directory: made once, kept by a move, not by a copy. */
+#include "helper_failure.h"
 #include "helper_store.h"
 
 #include <sys/wait.h>
@@ -159,24 +160,22 @@ static void what_is_no_identity_is_replaced(void **state)
 static void any_call_may_fail(void **state)
 {
     (void)state;
-    static const enum test_how hows[] = { TEST_ONCE, TEST_FOREVER };
-    int fired = 1;
-    for (long n = 0; fired; n++) {
-        for (size_t i = 0; i < 2; i++) {
+    for (int f = 0; f < TEST_FAILURES; f++) {
+        for (long n = 0, fired = 1; fired; n++) {
             struct test_store t;
             struct scr_identity id, got;
             test_store_open(&t);
-            test_fault_arm(TEST_ANY, n, EIO, hows[i]);
+            test_failure_arm(f, n);
             int rc = scr_identity_make(&t.env, &t.p, &id, &t.err);
-            fired = test_fault_off();
+            fired = test_failure_off(f);
             assert_true(fired || rc == SCR_OK);
             assert_true(rc != SCR_OK || scr_identity_is_name(id.name));
             assert_int_equal(t.err.code, rc);
             got = make(&t);
             assert_true(rc != SCR_OK || strcmp(got.name, id.name) == 0);
-            test_fault_arm(TEST_ANY, n, EIO, hows[i]);
+            test_failure_arm(f, n);
             rc = scr_identity_read(&t.env, &t.p, &id, &t.err);
-            fired |= test_fault_off();
+            fired |= test_failure_off(f);
             assert_true(rc != SCR_OK || strcmp(got.name, id.name) == 0);
             assert_string_equal(make(&t).name, got.name);
             test_store_close(&t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The prefix directory: its index and state files are updated whole or not at all, and
  * damaged files are kept aside, never lost (invariants D1, D3, P4). */
+#include "helper_failure.h"
 #include "helper_index.h"
 #include "helper_prefix_dir.h"
 #include "helper_store.h"
@@ -217,14 +218,14 @@ static void other_damaged_files_are_not_replaced(void **state)
 static void a_halt_update_survives_any_failure(void **state)
 {
     (void)state;
-    for (int how = TEST_ONCE; how <= TEST_FOREVER; how++) {
+    for (int f = 0; f < TEST_FAILURES; f++) {
         for (long n = 0;; n++) {
             struct test_store t;
             test_store_open(&t);
             update_halt(&t, 5);
-            test_fault_arm(TEST_ANY, n, EIO, (enum test_how)how);
+            test_failure_arm(f, n);
             int rc = update_halt(&t, 9);
-            int fired = test_fault_off();
+            int fired = test_failure_off(f);
             int64_t left = halt_now(&t);
             assert_true(left == 9 || (rc != SCR_OK && left == 5));
             test_store_close(&t);
@@ -237,18 +238,20 @@ static void a_halt_update_survives_any_failure(void **state)
 static void a_removal_survives_any_failure(void **state)
 {
     (void)state;
-    for (long n = 0;; n++) {
-        struct test_store t;
-        test_store_open(&t);
-        update_halt(&t, 5);
-        test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
-        int rc = scr_prefix_state_remove(&t.env, &t.p, "halt.scr", &t.err);
-        int fired = test_fault_off();
-        int64_t left = halt_now(&t);
-        assert_true(left == -1 || (rc != SCR_OK && left == 5));
-        test_store_close(&t);
-        if (!fired)
-            break;
+    for (int f = 0; f < TEST_FAILURES; f++) {
+        for (long n = 0;; n++) {
+            struct test_store t;
+            test_store_open(&t);
+            update_halt(&t, 5);
+            test_failure_arm(f, n);
+            int rc = scr_prefix_state_remove(&t.env, &t.p, "halt.scr", &t.err);
+            int fired = test_failure_off(f);
+            int64_t left = halt_now(&t);
+            assert_true(left == -1 || (rc != SCR_OK && left == 5));
+            test_store_close(&t);
+            if (!fired)
+                break;
+        }
     }
 }
 

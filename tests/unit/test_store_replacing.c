@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that wait next to those they replace (invariant P8): how a dataset that only
  * lacks the renames is completed. */
+#include "helper_failure.h"
 #include "helper_lists.h"
 #include "helper_store.h"
 
@@ -204,21 +205,25 @@ static void the_files_are_listed_where_they_are(void **state)
 static void it_is_repeated_after_any_call_that_fails(void **state)
 {
     (void)state;
-    long n = 0;
-    for (int fired = 1; fired; n++) {
-        struct test_store t;
-        uint64_t files = 0;
-        arrange(&t);
-        test_fault_arm(TEST_ANY, n, EIO, TEST_FOREVER);
-        int rc = finish(&t, &files);
-        fired = test_fault_off();
-        assert_true(rc != SCR_OK || scr_paths_is_complete(&t.env, &t.p, NEW));
-        if (scr_replacing_is_begun(&t.env, &t.p, NEW))
-            assert_int_equal(finish(&t, &files), SCR_OK);
-        assert_finished(&t);
-        test_store_close(&t);
+    for (int failure = 0; failure < TEST_FAILURES; failure++) {
+        long n = 0;
+        for (int fired = 1; fired; n++) {
+            struct test_store t;
+            uint64_t files = 0;
+            long blocks = test_failure_blocks();
+            arrange(&t);
+            test_failure_arm(failure, n);
+            int rc = finish(&t, &files);
+            fired = test_failure_off(failure);
+            assert_true(rc != SCR_OK || scr_paths_is_complete(&t.env, &t.p, NEW));
+            if (scr_replacing_is_begun(&t.env, &t.p, NEW))
+                assert_int_equal(finish(&t, &files), SCR_OK);
+            assert_finished(&t);
+            test_store_close(&t);
+            assert_int_equal(test_failure_blocks(), blocks);
+        }
+        assert_true(n > 50);
     }
-    assert_true(n > 50);
 }
 
 static void directories_next_to_files_belong_to_scr(void **state)
