@@ -149,6 +149,8 @@ void job_arm(struct job *job, int victim, int kind, long n, int error,
     job->kind = kind;
     if (job->armed && kind == JOB_ALLOCATION)
         test_memory_arm(n, how == TEST_FOREVER);
+    else if (job->armed && kind == JOB_PLACE)
+        test_memory_arm_place(how == TEST_FOREVER);
     else if (job->armed)
         test_fault_arm((enum test_kind)kind, n, error, how);
 }
@@ -156,7 +158,7 @@ void job_arm(struct job *job, int victim, int kind, long n, int error,
 int job_disarm(struct job *job)
 {
     int any = 0, fired = !job->armed                   ? 0
-                         : job->kind == JOB_ALLOCATION ? test_memory_off()
+                         : job->kind >= JOB_ALLOCATION ? test_memory_off()
                                                        : test_fault_off();
     job->armed = 0;
     MPI_Allreduce(&fired, &any, 1, MPI_INT, MPI_MAX, job->comm);

@@ -98,9 +98,10 @@ int job_try_start(struct job *job, struct scr_ctx **ctx, struct scr_err *err,
 void job_kill(struct job *job, struct scr_ctx *ctx);
 void job_end(struct job *job, struct scr_ctx *ctx);
 
-/* A kind of job_arm: allocations of SCR instead of system calls, whatever its sys is.
+/* Kinds of job_arm: allocations of SCR instead of system calls, whatever its sys is. Of
+ * JOB_PLACE the next one at a new place fails, whatever n is (test_memory_arm_place).
  */
-enum { JOB_ALLOCATION = TEST_ANY + 1 };
+enum { JOB_ALLOCATION = TEST_ANY + 1, JOB_PLACE };
 
 /* Call n of a kind, counted from here, fails on rank victim; with victim -1 on every
  * rank. For jobs whose sys is &test_fault_sys when they start. TEST_FOREVER: as if the

@@ -8,6 +8,11 @@
 /* Allocation number n (from 0) from now on fails, with forever all later ones too; of
  * whatever thread. */
 void test_memory_arm(long n, int forever);
+/* The first allocation at a new place fails from now on, with forever all later ones
+ * too. A place is an allocation and the functions that lead to it; it is new if no call
+ * of this function has made it fail, so that each has its turn in as many runs as there
+ * are places, where failing every allocation in turn would take many more. */
+void test_memory_arm_place(int forever);
 /* All succeed again; 1 if one has failed. */
 int test_memory_off(void);
 
