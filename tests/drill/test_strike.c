@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -151,12 +152,29 @@ static void storage_that_stays_is_an_error(void **state)
     rig_close(&g);
 }
 
+static void a_process_that_left_the_group_of_mpirun_is_killed(void **state)
+{
+    (void)state;
+    struct rig g;
+    int status;
+    rig_open(&g, "#!/bin/sh\n"
+                 "setsid sleep 60 &\n"
+                 "echo compute 1 >$SCR_PHASE_FILE\n"
+                 "wait\n");
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    assert_int_equal(rig_run(&g), SCR_E_NOENT); /* n1 has no process: the run ends */
+    assert_true(waitpid(-1, &status, 0) > 0);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    rig_close(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pids_of_an_earlier_run_are_not_killed),
         cmocka_unit_test(storage_that_resists_the_strike_goes_at_the_end),
         cmocka_unit_test(storage_that_stays_is_an_error),
+        cmocka_unit_test(a_process_that_left_the_group_of_mpirun_is_killed),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

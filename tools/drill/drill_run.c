@@ -18,7 +18,12 @@
 
 static const char job_user[] = "drill";
 
-enum { MAX_PHASE_FILE = 16 << 20, MAX_PID_FILE = 256, MAX_LOG = 256 << 20 };
+enum {
+    MAX_PHASE_FILE = 16 << 20,
+    MAX_PID_FILE = 256,
+    MAX_LOG = 256 << 20,
+    MAX_ENVIRON = 4 << 20
+};
 static const double poll_s = 0.01;    /* between two looks at the phase file */
 static const double graceful_s = 5.0; /* for mpirun to end its processes when asked
                                        * to */
@@ -209,7 +214,6 @@ struct watch {
     const struct scr_sys *sys;
     const struct drill *d;
     const char *jobid;
-    const struct scr_hostlist *nodes;
     char *phase_file, *hold; /* at hold's entry the job waits for the strike */
     pid_t pid;
     double start;
@@ -277,20 +281,55 @@ out:
     return rc;
 }
 
+/* Whether the run started that process: all of a run have its phase file in their
+ * environment. */
+static int is_of_run(const struct watch *w, const char *pid)
+{
+    char *path = scr_asprintf("/proc/%s/environ", pid);
+    char *mark = scr_asprintf("SCR_PHASE_FILE=%s", w->phase_file);
+    void *text = NULL;
+    size_t n;
+    int is = 0;
+    if (path && mark &&
+        scr_file_load(w->sys, path, MAX_ENVIRON, &text, &n, NULL) == SCR_OK)
+        for (const char *e = text; !is && e < (const char *)text + n;
+             e += strlen(e) + 1)
+            is = strcmp(e, mark) == 0;
+    free(text);
+    free(mark);
+    free(path);
+    return is;
+}
+
+/* An mpirun that is ended while it starts may leave daemons and ranks, in sessions of
+ * their own and not yet in SCR_Init. Looks again, as they may start others. */
+static void kill_rest(const struct watch *w)
+{
+    double until = scr_now_mono() + graceful_s;
+    char **names;
+    size_t n;
+    int found = 1;
+    while (found && scr_now_mono() < until &&
+           scr_dir_list(w->sys, "/proc", &names, &n, NULL) == SCR_OK) {
+        found = 0;
+        for (size_t i = 0; i < n; i++) {
+            pid_t pid = (pid_t)strtol(names[i], NULL, 10);
+            if (pid > 1 && is_of_run(w, names[i]) && kill(pid, SIGKILL) == 0)
+                found = 1;
+        }
+        scr_names_free(names, n);
+    }
+}
+
 /* Ends a run that is not to continue: mpirun first, then whatever is left of it. */
 static void end_run(const struct watch *w)
 {
     int status;
     kill(w->pid, SIGTERM);
-    if (scr_proc_wait(w->pid, graceful_s, &status, NULL) == SCR_OK)
-        return;
-    for (size_t i = 0; i < w->nodes->n; i++) {
-        struct scr_str left = SCR_STR_INIT;
-        kill_node(w->sys, w->d, w->jobid, w->nodes->name[i], &left, NULL);
-        scr_str_free(&left);
-    }
-    kill(-w->pid, SIGKILL);
-    scr_proc_wait(w->pid, graceful_s, &status, NULL);
+    int rc = scr_proc_wait(w->pid, graceful_s, &status, NULL);
+    kill_rest(w);
+    if (rc != SCR_OK)
+        scr_proc_wait(w->pid, graceful_s, &status, NULL);
 }
 
 int scr_drill_interrupted(void)
@@ -376,7 +415,7 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d,
     const struct scr_hostlist *nodes = leg->nodes;
     const char *name = leg->name;
     struct scr_strv env = SCR_STRV_INIT;
-    struct watch w = { .sys = t->env.sys, .d = d, .jobid = leg->dir, .nodes = nodes };
+    struct watch w = { .sys = t->env.sys, .d = d, .jobid = leg->dir };
     char *prefix = scr_path_join(d->work, leg->dir);
     char *log = scr_asprintf("%s/log.%s", d->work, name);
     char *text = NULL;
