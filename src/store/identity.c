@@ -3,19 +3,22 @@
 #include "store/identity.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/io.h"
+#include "base/path.h"
 
 /* One flipped bit in the only record of an identity would hide all that is cached. */
 #define IDENTITY_FILE "identity.scr"
 #define IDENTITY_COPY "identity.copy.scr"
 
-enum { BYTES = 16 };
+enum { BYTES = 16, PATH = 4096 };
 
 struct record {
     char id[2 * BYTES + 1];
     uint64_t inode;
+    char path[PATH]; /* of the prefix when it was used last; "": not known */
 };
 
 static int is_hex(const char *text, size_t n)
@@ -49,10 +52,29 @@ static int parse(const scr_hash *h, struct record *r)
         !scr_hash_get_val_u64(h, "INODE", &r->inode))
         return 0;
     memcpy(r->id, id, sizeof r->id);
+    const char *path = scr_hash_get_val(h, "PATH");
+    if (path != NULL && strlen(path) < sizeof r->path)
+        memcpy(r->path, path, strlen(path) + 1);
     return 1;
 }
 
-/* 1 if it is of this directory; else it is the original's. */
+/* A snapshot, or a copy in another file system, may have the inode number of the
+ * original, which is still where it was. */
+static int is_other(const struct scr_env *env, const struct scr_prefix *p,
+                    const struct record *r)
+{
+    struct stat own, old;
+    char *scr = strcmp(r->path, p->path) != 0 ? scr_path_join(r->path, ".scr") : NULL;
+    int is = r->path[0] != '\0' && scr != NULL &&
+             scr_file_stat(env->sys, p->scr, &own, NULL) == SCR_OK &&
+             scr_file_stat(env->sys, scr, &old, NULL) == SCR_OK &&
+             old.st_ino == own.st_ino && old.st_dev != own.st_dev;
+    free(scr);
+    return is;
+}
+
+/* 1 if it is of this directory; else it is the original's. inode: 0: another one has
+ * this record. */
 static int take(const struct record *r, uint64_t inode, struct scr_identity *out)
 {
     *out = (struct scr_identity){ 0 };
@@ -80,24 +102,23 @@ out:
     return rc;
 }
 
-/* From the copy if the file itself has none. *copied: 1: so it was. */
+/* From the copy if the file itself has none. */
 static int read_either(const struct scr_env *env, const struct scr_prefix *p,
-                       struct record *r, int *copied, struct scr_err *err)
+                       struct record *r, struct scr_err *err)
 {
-    *copied = 0;
     int rc = read_file(env, p, IDENTITY_FILE, r, err);
     if (rc != SCR_E_CORRUPT && rc != SCR_E_NOENT)
         return rc;
     if (read_file(env, p, IDENTITY_COPY, r, NULL) != SCR_OK)
         return rc;
-    *copied = 1;
     scr_err_clear(err);
     return SCR_OK;
 }
 
 static int is_same(const struct record *a, const struct record *b)
 {
-    return strcmp(a->id, b->id) == 0 && a->inode == b->inode;
+    return strcmp(a->id, b->id) == 0 && a->inode == b->inode &&
+           strcmp(a->path, b->path) == 0;
 }
 
 static int edit_record(scr_hash *h, void *arg, int *changed, struct scr_err *err)
@@ -108,7 +129,8 @@ static int edit_record(scr_hash *h, void *arg, int *changed, struct scr_err *err
         return SCR_OK;
     *changed = 1;
     return scr_hash_set_val(h, "ID", r->id) &&
-                   scr_hash_set_val_u64(h, "INODE", r->inode)
+                   scr_hash_set_val_u64(h, "INODE", r->inode) &&
+                   scr_hash_set_val(h, "PATH", r->path)
                ? SCR_OK
                : scr_no_memory(err);
 }
@@ -143,8 +165,14 @@ static int draw(const struct scr_env *env, char text[2 * BYTES + 1],
     return rc;
 }
 
+static void set_path(struct record *r, const struct scr_prefix *p)
+{
+    snprintf(r->path, sizeof r->path, "%s", strlen(p->path) < PATH ? p->path : "");
+}
+
 struct making {
     const struct scr_env *env;
+    const struct scr_prefix *p;
     uint64_t inode;
     struct record r;
     struct scr_identity *out;
@@ -155,10 +183,12 @@ static int make(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     struct making *m = arg;
     struct scr_identity old;
-    if (parse(h, &m->r) && take(&m->r, m->inode, m->out))
+    if (parse(h, &m->r) && !is_other(m->env, m->p, &m->r) &&
+        take(&m->r, m->inode, m->out))
         return SCR_OK;
     old = *m->out;
     m->r.inode = m->inode;
+    set_path(&m->r, m->p);
     TRY(draw(m->env, m->r.id, err));
     TRY(edit_record(h, &m->r, changed, err));
     (void)take(&m->r, m->inode, m->out);
@@ -174,12 +204,11 @@ int scr_identity_read(const struct scr_env *env, const struct scr_prefix *p,
 {
     struct scr_err why = SCR_ERR_INIT;
     struct record r;
-    int copied;
     uint64_t inode = 0;
     *out = (struct scr_identity){ 0 };
     int rc = inode_of(env, p, &inode, &why);
-    if (rc == SCR_OK && (rc = read_either(env, p, &r, &copied, &why)) == SCR_OK)
-        (void)take(&r, inode, out);
+    if (rc == SCR_OK && (rc = read_either(env, p, &r, &why)) == SCR_OK)
+        (void)take(&r, is_other(env, p, &r) ? 0 : inode, out);
     if (rc == SCR_E_CORRUPT)
         scr_log(env->log, SCR_LOG_WARN,
                 "%s: what is cached for this prefix directory is not found, and "
@@ -193,16 +222,17 @@ int scr_identity_read(const struct scr_env *env, const struct scr_prefix *p,
 int scr_identity_make(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_identity *out, struct scr_err *err)
 {
-    struct making m = { .env = env, .out = out };
+    struct making m = { .env = env, .p = p, .out = out };
     *out = (struct scr_identity){ 0 };
     TRY(inode_of(env, p, &m.inode, err));
-    int copied, had = read_either(env, p, &m.r, &copied, NULL);
-    if (had != SCR_OK || !take(&m.r, m.inode, out)) {
+    int had = read_either(env, p, &m.r, NULL);
+    if (had != SCR_OK || !take(&m.r, is_other(env, p, &m.r) ? 0 : m.inode, out)) {
         TRY(scr_prefix_state_update(env, p, IDENTITY_FILE, make, &m, err));
         out->is_new = out->is_new && (had == SCR_OK || had == SCR_E_NOENT);
-        copied = 0;
     }
-    keep(env, p, copied ? IDENTITY_FILE : IDENTITY_COPY, &m.r);
+    set_path(&m.r, p); /* it may have been moved */
+    keep(env, p, IDENTITY_FILE, &m.r);
+    keep(env, p, IDENTITY_COPY, &m.r);
     return SCR_OK;
 }
 

@@ -91,6 +91,47 @@ static void a_moved_directory_keeps_it_and_a_copy_gets_its_own(void **state)
     test_store_close(&t);
 }
 
+/* Every .scr has the same inode number; that of the copy is in another file system. */
+static int fstatat_snapshot(int dirfd, const char *path, struct stat *st, int flags)
+{
+    int rc = scr_sys_posix.fstatat(dirfd, path, st, flags);
+    size_t n = strlen(path);
+    if (n > 5 && strcmp(path + n - 5, "/.scr") == 0) {
+        st->st_ino = 7;
+        st->st_dev += strstr(path, "snapshot") != NULL;
+    }
+    return rc;
+}
+
+static void a_snapshot_with_the_same_inode_number_gets_its_own(void **state)
+{
+    (void)state;
+    struct test_store t;
+    size_t n = 0;
+    struct scr_sys sys = scr_sys_posix;
+    sys.fstatat = fstatat_snapshot;
+    test_store_open(&t);
+    t.env.sys = &sys;
+    struct scr_identity id = make(&t);
+    void *bytes = test_get(test_path("prefix/.scr/identity.scr"), &n);
+    assert_int_equal(mkdir(test_path("snapshot"), 0700), 0);
+    go_to(&t, "snapshot");
+    put("snapshot", bytes, n);
+    assert_string_equal(look(&t).name, "");
+    struct scr_identity other = make(&t);
+    assert_string_not_equal(other.name, id.name);
+    assert_string_equal(other.original, id.name);
+    assert_string_equal(make(&t).name, other.name);
+    go_to(&t, "prefix");
+    assert_string_equal(make(&t).name, id.name);
+    /* Where it has been moved to, in another file system, no original is left. */
+    assert_int_equal(rename(test_path("snapshot"), test_path("snapshot.2")), 0);
+    go_to(&t, "snapshot.2");
+    assert_string_equal(make(&t).name, other.name);
+    free(bytes);
+    test_store_close(&t);
+}
+
 static void a_damaged_file_is_restored_from_the_other(void **state)
 {
     (void)state;
@@ -213,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_made_once_and_looking_makes_none),
         cmocka_unit_test(a_moved_directory_keeps_it_and_a_copy_gets_its_own),
+        cmocka_unit_test(a_snapshot_with_the_same_inode_number_gets_its_own),
         cmocka_unit_test(a_damaged_file_is_restored_from_the_other),
         cmocka_unit_test(two_damaged_files_are_kept_aside),
         cmocka_unit_test(what_is_no_identity_is_replaced),
