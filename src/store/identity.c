@@ -8,6 +8,7 @@
 
 #include "base/io.h"
 #include "base/path.h"
+#include "base/str.h"
 
 /* One flipped bit in the only record of an identity would hide all that is cached. */
 #define IDENTITY_FILE "identity.scr"
@@ -58,23 +59,7 @@ static int parse(const scr_hash *h, struct record *r)
     return 1;
 }
 
-/* A snapshot, or a copy in another file system, may have the inode number of the
- * original, which is still where it was. */
-static int is_other(const struct scr_env *env, const struct scr_prefix *p,
-                    const struct record *r)
-{
-    struct stat own, old;
-    char *scr = strcmp(r->path, p->path) != 0 ? scr_path_join(r->path, ".scr") : NULL;
-    int is = r->path[0] != '\0' && scr != NULL &&
-             scr_file_stat(env->sys, p->scr, &own, NULL) == SCR_OK &&
-             scr_file_stat(env->sys, scr, &old, NULL) == SCR_OK &&
-             old.st_ino == own.st_ino && old.st_dev != own.st_dev;
-    free(scr);
-    return is;
-}
-
-/* 1 if it is of this directory; else it is the original's. inode: 0: another one has
- * this record. */
+/* 1 if it is of this directory; else it is the original's. inode: 0: this is a copy. */
 static int take(const struct record *r, uint64_t inode, struct scr_identity *out)
 {
     *out = (struct scr_identity){ 0 };
@@ -165,6 +150,48 @@ static int draw(const struct scr_env *env, char text[2 * BYTES + 1],
     return rc;
 }
 
+/* --- copies of the same inode number --- */
+
+/* A file that is created here appears there: one directory is mounted twice. 1 also if
+ * that cannot be tried. */
+static int is_mounted_twice(const struct scr_env *env, const char *here,
+                            const char *there)
+{
+    char random[2 * BYTES + 1], *mine = NULL, *its = NULL;
+    int fd = -1, is = 1;
+    if (draw(env, random, NULL) == SCR_OK) {
+        mine = scr_asprintf("%s/.identity.%s.tmp", here, random);
+        its = scr_asprintf("%s/.identity.%s.tmp", there, random);
+    }
+    if (mine && its &&
+        scr_open(env->sys, mine, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd, NULL) ==
+            SCR_OK) {
+        is = scr_file_is_there(env->sys, its);
+        (void)scr_close(env->sys, &fd, mine, NULL);
+        (void)scr_file_remove(env->sys, mine, NULL);
+    }
+    free(mine);
+    free(its);
+    return is;
+}
+
+/* A snapshot, or a copy in another file system, may have the inode number of the
+ * original, which is still where it was. */
+static int is_copy(const struct scr_env *env, const struct scr_prefix *p,
+                   const struct record *r)
+{
+    struct stat own, old;
+    char *there = r->path[0] != '\0' && strcmp(r->path, p->path) != 0
+                      ? scr_path_join(r->path, ".scr")
+                      : NULL;
+    int is = there != NULL && scr_file_stat(env->sys, p->scr, &own, NULL) == SCR_OK &&
+             scr_file_stat(env->sys, there, &old, NULL) == SCR_OK &&
+             old.st_ino == own.st_ino && old.st_dev != own.st_dev &&
+             !is_mounted_twice(env, p->scr, there);
+    free(there);
+    return is;
+}
+
 static void set_path(struct record *r, const struct scr_prefix *p)
 {
     snprintf(r->path, sizeof r->path, "%s", strlen(p->path) < PATH ? p->path : "");
@@ -183,7 +210,7 @@ static int make(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     struct making *m = arg;
     struct scr_identity old;
-    if (parse(h, &m->r) && !is_other(m->env, m->p, &m->r) &&
+    if (parse(h, &m->r) && !is_copy(m->env, m->p, &m->r) &&
         take(&m->r, m->inode, m->out))
         return SCR_OK;
     old = *m->out;
@@ -208,7 +235,7 @@ int scr_identity_read(const struct scr_env *env, const struct scr_prefix *p,
     *out = (struct scr_identity){ 0 };
     int rc = inode_of(env, p, &inode, &why);
     if (rc == SCR_OK && (rc = read_either(env, p, &r, &why)) == SCR_OK)
-        (void)take(&r, is_other(env, p, &r) ? 0 : inode, out);
+        (void)take(&r, inode, out);
     if (rc == SCR_E_CORRUPT)
         scr_log(env->log, SCR_LOG_WARN,
                 "%s: what is cached for this prefix directory is not found, and "
@@ -226,7 +253,7 @@ int scr_identity_make(const struct scr_env *env, const struct scr_prefix *p,
     *out = (struct scr_identity){ 0 };
     TRY(inode_of(env, p, &m.inode, err));
     int had = read_either(env, p, &m.r, NULL);
-    if (had != SCR_OK || !take(&m.r, is_other(env, p, &m.r) ? 0 : m.inode, out)) {
+    if (had != SCR_OK || !take(&m.r, is_copy(env, p, &m.r) ? 0 : m.inode, out)) {
         TRY(scr_prefix_state_update(env, p, IDENTITY_FILE, make, &m, err));
         out->is_new = out->is_new && (had == SCR_OK || had == SCR_E_NOENT);
     }

@@ -5,6 +5,7 @@
 
 #include <sys/wait.h>
 
+#include "base/dir.h"
 #include "store/identity.h"
 
 static int teardown(void **state)
@@ -117,8 +118,9 @@ static void a_snapshot_with_the_same_inode_number_gets_its_own(void **state)
     assert_int_equal(mkdir(test_path("snapshot"), 0700), 0);
     go_to(&t, "snapshot");
     put("snapshot", bytes, n);
-    assert_string_equal(look(&t).name, "");
+    assert_string_equal(look(&t).name, id.name); /* it creates no file to find out */
     struct scr_identity other = make(&t);
+    assert_string_equal(look(&t).name, other.name);
     assert_string_not_equal(other.name, id.name);
     assert_string_equal(other.original, id.name);
     assert_string_equal(make(&t).name, other.name);
@@ -129,6 +131,32 @@ static void a_snapshot_with_the_same_inode_number_gets_its_own(void **state)
     go_to(&t, "snapshot.2");
     assert_string_equal(make(&t).name, other.name);
     free(bytes);
+    test_store_close(&t);
+}
+
+/* Devices of the two mounts differ, and what is created in one is in the other. */
+static void a_directory_that_is_mounted_twice_keeps_it(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_sys sys = scr_sys_posix;
+    char **names;
+    size_t n;
+    sys.fstatat = fstatat_snapshot;
+    test_store_open(&t);
+    t.env.sys = &sys;
+    struct scr_identity id = make(&t);
+    assert_int_equal(symlink("prefix", test_path("snapshot")), 0);
+    go_to(&t, "snapshot");
+    assert_string_equal(make(&t).name, id.name);
+    go_to(&t, "prefix");
+    assert_string_equal(make(&t).name, id.name);
+    assert_int_equal(
+        scr_dir_list(&scr_sys_posix, test_path("prefix/.scr"), &names, &n, &t.err),
+        SCR_OK);
+    for (size_t i = 0; i < n; i++)
+        assert_null(strstr(names[i], ".tmp"));
+    scr_names_free(names, n);
     test_store_close(&t);
 }
 
@@ -255,6 +283,7 @@ int main(void)
         cmocka_unit_test(it_is_made_once_and_looking_makes_none),
         cmocka_unit_test(a_moved_directory_keeps_it_and_a_copy_gets_its_own),
         cmocka_unit_test(a_snapshot_with_the_same_inode_number_gets_its_own),
+        cmocka_unit_test(a_directory_that_is_mounted_twice_keeps_it),
         cmocka_unit_test(a_damaged_file_is_restored_from_the_other),
         cmocka_unit_test(two_damaged_files_are_kept_aside),
         cmocka_unit_test(what_is_no_identity_is_replaced),
