@@ -197,9 +197,8 @@ class Case:
     def run(self, run):
         self.now, self.job, self.env = run, run.job, run.env
         self.open, self.tried, self.offered, self.refused = None, None, None, None
-        self.beside = []
         self.sizes |= {int(self.env.get("SCR_PREFIX_SIZE", 0))} - {0}
-        self.started = self.is_up = False
+        self.beside, self.started, self.is_up = [], False, False
         self.outputs, self.step, self.limit = 0, 0, self.oldest_owed()
         for word, args in run.entries:
             getattr(self, f"on_{word}")(*args)
@@ -381,8 +380,7 @@ class Case:
         self.versions.append(new)
 
     def on_start(self, rc):
-        self.starting = False
-        new = self.open
+        self.starting, new = False, self.open
         new.began = rc == "0"
         if rc == "0":
             self.take_place(new)
@@ -541,13 +539,10 @@ class Case:
                 self.has_clash(last)):
             last.stored = True
 
-    def on_need(self, rc, _):
-        self.check_asked("SCR_Need_checkpoint", rc)
-
     def on_exit(self, rc, _):
-        self.check_asked("SCR_Should_exit", rc)
+        self.on_need(rc, _, "SCR_Should_exit")
 
-    def check_asked(self, call, rc):
+    def on_need(self, rc, _, call="SCR_Need_checkpoint"):
         if rc != "0":
             self.say(f"{call} failed with {rc}")
 
