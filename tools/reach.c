@@ -50,7 +50,7 @@ static int check_ours(const char *what, const char *dir, const struct stat *st,
     return SCR_OK;
 }
 
-/* The directory of the prefix below a store, if it is there, at the end of its list. */
+/* Appends the directory of the prefix below a store to its list, if it exists. */
 static int add_place(const struct scr_tool *t, const struct scr_place *place,
                      const struct scr_store *store, int is_shared, struct scr_reach *r,
                      struct scr_err *err)

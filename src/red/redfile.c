@@ -244,7 +244,7 @@ static int key_of(const char *key)
     return k;
 }
 
-/* What is read besides. */
+/* While a current is unpacked: where its file names go, and the recorded number. */
 struct unpacking {
     struct scr_shelf *shelf; /* NULL: files are named by their numbers */
     int all;                 /* no byte follows */

@@ -347,7 +347,7 @@ static int members_here(const struct scr_survey_set *set)
     return here;
 }
 
-/* What can be said of a set: anything but OPEN. */
+/* The state of a set: any but OPEN. */
 static int judge_set(const struct scr_survey *s, const struct scr_survey_set *set,
                      int with_crc, enum scr_survey_state *state, struct scr_err *reason)
 {

@@ -26,7 +26,7 @@ struct scr_owner {
     int id;
     uint64_t mark; /* of its entry in the index. The list of files, read after the
                       owners were listed, is the same as long as the mark is: a process
-                      that writes a list anew enters the dataset before and after it,
+                      that writes a list again enters the dataset before and after it,
                       with the time. 0: the list may change. */
 };
 /* The owners except id: datasets that the index calls complete, and those on their way

@@ -49,7 +49,7 @@ static int drop(const struct scr_env *env, const char *dir, const char *name,
     return rc;
 }
 
-/* The stage goes last: it tells the next one that there is something to remove. */
+/* The stage goes last: by it the next one knows that something is left to remove. */
 static int drop_all(const struct scr_env *env, const char *dir, struct scr_err *err)
 {
     char **names = NULL;

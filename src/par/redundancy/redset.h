@@ -88,8 +88,8 @@ scr_hash *scr_redset_desc(const struct scr_redset *r, const scr_hash *extra);
 
 /* Enters into map, under (id, own rank), this member's files with the METAs of current,
  * the redundancy file, the number of files, and the descriptors of current (its
- * CHUNKCRC as a tag, so that the filemap alone can make CURRENT again). What was there
- * before is replaced. */
+ * CHUNKCRC as a tag, so that the filemap alone can make CURRENT again). An earlier
+ * entry is replaced. */
 int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_err *err);
 
 #endif
