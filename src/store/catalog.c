@@ -90,7 +90,9 @@ static void enter_real(struct scr_catalog *c, const struct scr_listed *f)
     struct scr_listed is = *f;
     char *real = scr_realdir_path(c->real, f->item.name);
     is.item.name = real;
-    if (real == NULL || strcmp(real, f->item.name) != 0)
+    if (real == NULL)
+        c->files.arena.lost = 1;
+    else if (strcmp(real, f->item.name) != 0)
         (void)scr_listed_copy(&c->files, &is);
     free(real);
 }

@@ -15,34 +15,34 @@ void scr_realdir_fini(struct scr_realdir *r)
     scr_table_fini(&r->dirs);
 }
 
-/* Where full, a link, leads below the prefix; NULL: elsewhere. */
-static char *target_of(const struct scr_realdir *r, const char *full)
+/* Where full, a link, leads below the prefix; NULL: elsewhere. Or SCR_E_NOMEM. */
+static int find_target(const struct scr_realdir *r, const char *full, char **target)
 {
-    char *real = NULL, *root = NULL, *below = NULL;
-    int outside;
-    if (scr_realpath(full, &real, NULL) == SCR_OK &&
-        scr_realpath(r->p->path, &root, NULL) == SCR_OK)
-        below = scr_path_below(root, real, &outside);
+    char *real = NULL, *root = NULL;
+    int outside = 1, rc = scr_realpath(full, &real, NULL);
+    if (rc == SCR_OK)
+        rc = scr_realpath(r->p->path, &root, NULL);
+    if (rc == SCR_OK)
+        *target = scr_path_below(root, real, &outside);
     free(real);
     free(root);
-    return below;
+    return rc == SCR_E_NOMEM || (*target == NULL && !outside) ? SCR_E_NOMEM : SCR_OK;
 }
 
-/* Takes dir, whose last component may be a link. */
+/* Takes dir, whose last component may be a link; NULL: out of memory. */
 static char *follow(const struct scr_realdir *r, char *dir)
 {
     struct stat st;
-    char *full = scr_path_join(r->p->path, dir);
-    char *target = NULL;
-    if (full != NULL && scr_file_stat(r->env->sys, full, &st, NULL) == SCR_OK &&
+    char *full = scr_path_join(r->p->path, dir), *target = NULL;
+    int rc = full != NULL ? SCR_OK : SCR_E_NOMEM;
+    if (rc == SCR_OK && scr_file_stat(r->env->sys, full, &st, NULL) == SCR_OK &&
         S_ISLNK(st.st_mode))
-        target = target_of(r, full);
-    if (full == NULL || target != NULL) {
-        free(dir);
-        dir = target;
-    }
+        rc = find_target(r, full, &target);
     free(full);
-    return dir;
+    if (rc == SCR_OK && target == NULL)
+        return dir;
+    free(dir);
+    return target;
 }
 
 static const char *real_of(struct scr_realdir *r, const char *dir)

@@ -78,6 +78,7 @@ struct replacing {
 static int open_replacing(struct replacing *r, struct scr_err *err)
 {
     struct scr_realdir real = SCR_REALDIR_OF(r->env, r->p);
+    int ok = 1;
     r->dset = scr_hash_new();
     int rc = r->dset ? scr_prefix_record_read(r->env, r->p, r->id, RECORD, r->dset, err)
                      : scr_no_memory(err);
@@ -85,9 +86,9 @@ static int open_replacing(struct replacing *r, struct scr_err *err)
         rc = scr_prefix_rank2file_read(r->env, r->p, r->id, &r->list, err);
     for (size_t i = 0; i < r->list.n; i++)
         for (SCR_EACH(const struct scr_listed, f, &r->list.of[i]->files))
-            (void)scr_realdir_add(&real, f->item.name, &r->paths);
+            ok = ok && scr_realdir_add(&real, f->item.name, &r->paths);
     scr_realdir_fini(&real);
-    return rc == SCR_OK && !scr_table_ok(&r->paths) ? scr_no_memory(err) : rc;
+    return rc == SCR_OK && !ok ? scr_no_memory(err) : rc;
 }
 
 /* Calls for each file with its waiting path and its place. */
