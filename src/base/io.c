@@ -192,8 +192,8 @@ static int load_fd(const struct scr_fd *f, size_t size, size_t max, char **buf,
     return SCR_OK;
 }
 
-int scr_file_load(const struct scr_sys *sys, const char *path, size_t max, void **buf,
-                  size_t *n, struct scr_err *err)
+static int load_once(const struct scr_sys *sys, const char *path, size_t max,
+                     void **buf, size_t *n, struct scr_err *err)
 {
     int fd = -1, rc;
     char *p = NULL;
@@ -226,6 +226,23 @@ out:
     }
     *buf = p;
     return SCR_OK;
+}
+
+/* On NFS a file that another node replaces is stale for those that have just opened it,
+ * and at the next open they get the new one. */
+int scr_file_load(const struct scr_sys *sys, const char *path, size_t max, void **buf,
+                  size_t *n, struct scr_err *err)
+{
+    enum { TRIES = 20 };
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = load_once(sys, path, max, buf, n, &why);
+    for (int i = 1; rc != SCR_OK && why.sys == ESTALE && i < TRIES; i++) {
+        scr_err_clear(&why);
+        rc = load_once(sys, path, max, buf, n, &why);
+    }
+    if (rc != SCR_OK && err != NULL && err->code == SCR_OK)
+        *err = why;
+    return rc;
 }
 
 /* --- replacing --- */

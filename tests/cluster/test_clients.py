@@ -16,9 +16,11 @@ import contention  # noqa: E402
 CHECKPOINTS, ROUNDS = 10, 6
 LOCK = "import fcntl, sys, time; f = open('lock', 'a'); fcntl.lockf(f, fcntl.LOCK_EX{}); print('held', flush=True){}"
 HOLD, TRY, TAKE = (LOCK.format("", "; time.sleep(999)"), LOCK.format(" | fcntl.LOCK_NB", ""), LOCK.format("", ""))
-# Replaces the file again and again; a reader sees a number, and none that is older than one it has seen.
+# Replaces the file again and again; a reader sees a number, and none that is older than one it has seen. What was replaced
+# while it was open is stale, and opened again, as scr_file_load does.
 WRITER = ("for n in $(seq 100); do echo $n >state.new && mv state.new state; done")
-READER = ("last=0; while [ $last -lt 100 ]; do n=$(cat state) || exit 3; [ \"$n\" -ge $last ] || exit 4; last=$n; done")
+READER = ("last=0; while [ $last -lt 100 ]; do n=$(cat state 2>why) || grep -q Stale why || exit 3; "
+          "[ \"${n:-$last}\" -ge $last ] || exit 4; last=${n:-$last}; done")
 
 
 class Job:

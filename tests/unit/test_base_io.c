@@ -218,6 +218,35 @@ static void load_refuses_what_is_no_file(void **state)
                      SCR_E_NOENT);
 }
 
+/* Close is not tried: what it says of a file that was read does not matter. */
+static void load_opens_a_stale_file_again(void **state)
+{
+    (void)state;
+    static const int calls[] = { TEST_OPENAT, TEST_FSTAT, TEST_READ };
+    const char *path = test_path("load-stale");
+    test_put(path, old_text, strlen(old_text));
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        void *buf;
+        size_t n;
+        struct scr_err err = SCR_ERR_INIT;
+        test_fault_arm(calls[i], 0, ESTALE, TEST_ONCE);
+        assert_int_equal(scr_file_load(&test_fault_sys, path, 100, &buf, &n, &err),
+                         SCR_OK);
+        assert_true(test_fault_off());
+        assert_string_equal(buf, old_text);
+        assert_string_equal(err.text, "");
+        free(buf);
+        test_fault_arm(calls[i], 0, ESTALE, TEST_FOREVER);
+        assert_int_equal(scr_file_load(&test_fault_sys, path, 100, &buf, &n, &err),
+                         SCR_E_IO);
+        test_fault_off();
+        assert_int_equal(err.sys, ESTALE);
+        assert_non_null(strstr(err.text, path));
+        assert_null(buf);
+        assert_int_equal(test_fault_open_fds(), 0);
+    }
+}
+
 static void load_fails_with_every_call_it_makes(void **state)
 {
     (void)state;
@@ -600,6 +629,7 @@ int main(void)
         cmocka_unit_test(load_gives_the_whole_file),
         cmocka_unit_test(load_reads_files_that_have_no_size),
         cmocka_unit_test(load_refuses_what_is_no_file),
+        cmocka_unit_test(load_opens_a_stale_file_again),
         cmocka_unit_test(load_fails_with_every_call_it_makes),
         cmocka_unit_test(replace_makes_and_replaces),
         cmocka_unit_test(only_durable_replacement_syncs),
