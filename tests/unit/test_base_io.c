@@ -222,7 +222,7 @@ static void load_refuses_what_is_no_file(void **state)
 static void load_opens_a_stale_file_again(void **state)
 {
     (void)state;
-    static const int calls[] = { TEST_OPENAT, TEST_FSTAT, TEST_READ };
+    static const enum test_kind calls[] = { TEST_OPENAT, TEST_FSTAT, TEST_READ };
     const char *path = test_path("load-stale");
     test_put(path, old_text, strlen(old_text));
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
