@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/dir.h"
@@ -228,15 +229,17 @@ out:
     return SCR_OK;
 }
 
-/* On NFS a file that another node replaces is stale for those that have just opened it,
- * and at the next open they get the new one. */
+/* On NFS a file that another node replaces is stale for those that have just opened it.
+ * A later open gives the new one: not always the next, as names are cached, too. */
 int scr_file_load(const struct scr_sys *sys, const char *path, size_t max, void **buf,
                   size_t *n, struct scr_err *err)
 {
-    enum { TRIES = 20 };
+    enum { TRIES = 20, NAP_NS = 5000000 }; /* a second in all */
     struct scr_err why = SCR_ERR_INIT;
     int rc = load_once(sys, path, max, buf, n, &why);
     for (int i = 1; rc != SCR_OK && why.sys == ESTALE && i < TRIES; i++) {
+        const struct timespec nap = { 0, i * NAP_NS };
+        nanosleep(&nap, NULL);
         scr_err_clear(&why);
         rc = load_once(sys, path, max, buf, n, &why);
     }

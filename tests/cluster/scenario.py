@@ -24,6 +24,7 @@ from bed import Bed, wait_for, why_not
 BUILD, BIN, MPI, HEAT2D, FINALIZE = (
     os.environ["SCR_TEST_" + name] for name in ("BUILD", "BIN", "MPI", "HEAT2D", "FINALIZE"))
 MPIRUN = f"mpirun.{MPI}"
+PRELOAD = f"LD_PRELOAD={FINALIZE} " if MPI == "mpich" else "" # in front of a program, in a shell
 SKIPPED = 77
 
 
@@ -59,9 +60,8 @@ class Solver:
         self.dir = it.directory(f"pfs/{name}")
         self.field, self.phase_file = f"{self.dir}/field", f"{self.dir}/phases"
         self.settings = {"SCR_PREFIX": self.dir, "SCR_PHASE_FILE": self.phase_file, "SCR_DEBUG": "1", **settings}
-        preload = f"LD_PRELOAD={FINALIZE} " if MPI == "mpich" else ""
         self.program = it.write(f"pfs/{name}/solver", "#!/bin/sh\n"
-                                f"{preload}exec {HEAT2D} --steps {steps} --every {every} --sleep-ms {sleep_ms}"
+                                f"{PRELOAD}exec {HEAT2D} --steps {steps} --every {every} --sleep-ms {sleep_ms}"
                                 f" --output {self.field}\n", 0o755)
 
     def start(self, node, *command):

@@ -36,9 +36,8 @@ class Sleeper(scenario.Solver):
     def __init__(self, it, name, **settings):
         super().__init__(it, name, **dict(settings, SCR_DEBUG="1", SCR_RUNS="1000", SCR_RUN_SLEEP="0",
                                         SCR_PREFIX_SIZE="3"))
-        preload = f"LD_PRELOAD={scenario.FINALIZE} " if scenario.MPI == "mpich" else ""
         it.write(f"pfs/{name}/solver", "#!/bin/sh\n"
-                 f"{preload}exec {SLEEPER} {self.dir} {STEP_MS} {WRITE_MS} {BYTES}\n", 0o755)
+                 f"{scenario.PRELOAD}exec {SLEEPER} {self.dir} {STEP_MS} {WRITE_MS} {BYTES}\n", 0o755)
 
     def progress(self):
         """(time, steps completed) …, of all runs."""

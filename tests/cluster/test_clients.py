@@ -30,7 +30,8 @@ class Job:
         self.ledger = f"{self.prefix}/ledger"
 
     def start(self, count):
-        program = f"{scenario.BUILD}/tests/crash/ckpt_loop"
+        loop = f"{scenario.PRELOAD}exec {scenario.BUILD}/tests/crash/ckpt_loop"
+        program = self.bed.write("pfs/loop", f'#!/bin/sh\n{loop} "$@"\n', 0o755)
         self.job = self.bed.start("head", "srun", "-N2", "-n2", "-w", "n3,n4", program, self.ledger, str(count), "2000",
                                   log="clients.out", cwd=self.prefix, SCR_PREFIX=self.prefix, SCR_FLUSH="1")
 

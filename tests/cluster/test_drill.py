@@ -11,8 +11,7 @@ DRILL = ("scr", "drill", "--nodes", "4", "--ranks", "4", "--timeout", "120")
 
 
 def program(bed):
-    preload = f"LD_PRELOAD={scenario.FINALIZE} " if scenario.MPI == "mpich" else ""
-    return bed.write("pfs/solver", f"#!/bin/sh\n{preload}exec {scenario.HEAT2D} --steps 60 --every 10 --sleep-ms 5 "
+    return bed.write("pfs/solver", f"#!/bin/sh\n{scenario.PRELOAD}exec {scenario.HEAT2D} --steps 60 --every 10 --sleep-ms 5 "
                      "--output field.bin\n", 0o755)
 
 
