@@ -14,6 +14,7 @@
 #include "red/redfile.h"
 #include "store/dset_names.h"
 #include "store/paths.h"
+#include "store/realdir.h"
 
 enum { BATCH = 1024 }; /* ranks that are listed at once */
 
@@ -323,14 +324,19 @@ static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
 
 /* --- files that are another dataset's by now --- */
 
-static int add_paths(const struct scr_current *c, struct scr_table *paths)
+struct written {
+    struct scr_realdir real;
+    struct scr_table paths;
+};
+
+static int add_paths(const struct scr_current *c, struct written *w)
 {
     int ok = 1;
     for (size_t i = 0; i < c->n; i++) {
         const scr_meta *meta = &c->file[i]->meta;
         char *dest = scr_meta_dest(meta);
         ok = ok && (dest != NULL || !scr_meta_has_dest(meta)) &&
-             (dest == NULL || scr_table_add(paths, dest) != NULL);
+             (dest == NULL || scr_realdir_add(&w->real, dest, &w->paths));
         free(dest);
     }
     return ok ? SCR_OK : SCR_E_NOMEM;
@@ -338,16 +344,16 @@ static int add_paths(const struct scr_current *c, struct scr_table *paths)
 
 /* Adds the destinations that a header lists: of its member and of left neighbours. A
  * copy that cannot be read is none to rebuild from. */
-static int add_header_paths(const struct scr_redhead *h, struct scr_table *paths)
+static int add_header_paths(const struct scr_redhead *h, struct written *w)
 {
-    int rc = add_paths(h->current, paths);
+    int rc = add_paths(h->current, w);
     for (int j = 0; j < SCR_EC_MAX && rc == SCR_OK; j++) {
         struct scr_current *c = NULL;
         if (h->copy[j].p == NULL)
             continue;
         rc = scr_current_unpack(h->copy[j].p, h->copy[j].n, &c, NULL);
         if (c != NULL)
-            rc = add_paths(c, paths);
+            rc = add_paths(c, w);
         rc = rc == SCR_E_NOMEM ? rc : SCR_OK;
         scr_current_delete(c);
     }
@@ -357,7 +363,7 @@ static int add_header_paths(const struct scr_redhead *h, struct scr_table *paths
 /* Adds all that a rebuild of the set could write. It does not use a header that cannot
  * be read, or that is another dataset's. */
 static int add_set_paths(const struct scr_scan *s, const struct scr_scan_set *set,
-                         struct scr_table *paths)
+                         struct written *w)
 {
     int rc = SCR_OK;
     for (int i = 0; i < set->n && rc == SCR_OK; i++) {
@@ -365,7 +371,7 @@ static int add_set_paths(const struct scr_scan *s, const struct scr_scan_set *se
         if (set->found[i] &&
             scr_redhead_read(s->env, set->red[i], &h, NULL) == SCR_OK &&
             h.info.dset_id == s->id)
-            rc = add_header_paths(&h, paths);
+            rc = add_header_paths(&h, w);
         scr_redhead_fini(&h);
     }
     return rc;
@@ -373,19 +379,20 @@ static int add_set_paths(const struct scr_scan *s, const struct scr_scan_set *se
 
 static int check_not_written_over(struct scr_scan *s, struct scr_err *err)
 {
-    struct scr_table paths = SCR_TABLE_OF(struct scr_item);
+    struct written w = { SCR_REALDIR_OF(s->env, s->p), SCR_TABLE_OF(struct scr_item) };
     int rc = SCR_OK;
     for (SCR_EACH(const struct scr_scan_set, set, &s->sets))
         if (rc == SCR_OK)
-            rc = add_set_paths(s, set, &paths);
+            rc = add_set_paths(s, set, &w);
     if (rc != SCR_OK)
         scr_no_memory(err);
     else
-        rc = scr_paths_written_over(s->env, s->p, s->id, &paths, &s->newer, err);
+        rc = scr_paths_written_over(s->env, s->p, s->id, &w.paths, &s->newer, err);
     if (rc == SCR_OK && s->newer > 0)
         rc = scr_fail(err, SCR_E_LOST, 0, "its files were written over by dataset %d",
                       s->newer);
-    scr_table_fini(&paths);
+    scr_realdir_fini(&w.real);
+    scr_table_fini(&w.paths);
     return rc;
 }
 

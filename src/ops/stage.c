@@ -190,10 +190,8 @@ static int place(struct scr_move *m, const scr_hash *dset,
 {
     struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     struct scr_ids others = { 0 };
-    for (size_t i = 0; i < files->n; i++)
-        for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
-            scr_table_add(&paths, f->item.name);
-    int rc = scr_table_ok(&paths) ? SCR_OK : scr_no_memory(err);
+    int rc =
+        scr_paths_add_listed(m->env, m->p, files, &paths) ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && (rc = check_newest(m, &paths, err)) == SCR_OK &&
         (rc = each_file(m, files, check_file, err)) == SCR_OK &&
         (rc = give_up_others(m, &paths, err)) == SCR_OK &&

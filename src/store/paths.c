@@ -18,6 +18,18 @@ static int add_stored(struct scr_realdir *real, struct scr_table *paths,
     return ok;
 }
 
+int scr_paths_add_listed(const struct scr_env *env, const struct scr_prefix *p,
+                         const struct scr_rank2file *files, struct scr_table *paths)
+{
+    struct scr_realdir real = SCR_REALDIR_OF(env, p);
+    int ok = 1;
+    for (size_t i = 0; i < files->n; i++)
+        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
+            ok = ok && scr_realdir_add(&real, f->item.name, paths);
+    scr_realdir_fini(&real);
+    return ok;
+}
+
 int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                   struct scr_table *paths, struct scr_err *err)
 {
@@ -117,18 +129,10 @@ static int lists_one(const struct scr_env *env, const struct scr_prefix *p, int 
                      const struct scr_table *paths, int *common, struct scr_err *err)
 {
     struct scr_table theirs = SCR_TABLE_OF(struct scr_item);
-    struct scr_realdir real = SCR_REALDIR_OF(env, p);
     int rc = scr_paths_add(env, p, other, &theirs, err);
     *common = 0;
-    for (SCR_EACH(const struct scr_item, f, paths)) {
-        if (rc != SCR_OK || *common)
-            break;
-        char *path = scr_realdir_path(&real, f->name);
-        *common = path != NULL && scr_table_find(&theirs, path) != NULL;
-        rc = path != NULL ? SCR_OK : scr_no_memory(err);
-        free(path);
-    }
-    scr_realdir_fini(&real);
+    for (SCR_EACH(const struct scr_item, f, paths))
+        *common = *common || (rc == SCR_OK && scr_table_find(&theirs, f->name) != NULL);
     scr_table_fini(&theirs);
     return rc;
 }

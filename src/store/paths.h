@@ -9,6 +9,9 @@
 #include "base/ids.h"
 #include "store/prefix.h"
 
+/* Adds those of the files of a list. 1, or 0: out of memory. */
+int scr_paths_add_listed(const struct scr_env *env, const struct scr_prefix *p,
+                         const struct scr_rank2file *files, struct scr_table *paths);
 /* Adds those of the files that the rank2file of dataset id lists, as they are stored:
  * of compressed ones <path>.zst. Without a list there are none. */
 int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,

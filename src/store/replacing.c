@@ -13,7 +13,6 @@
 #include "store/demote.h"
 #include "store/flushing.h"
 #include "store/paths.h"
-#include "store/realdir.h"
 #include "store/replaced.h"
 
 #define RECORD "replacing.scr"
@@ -77,18 +76,14 @@ struct replacing {
 
 static int open_replacing(struct replacing *r, struct scr_err *err)
 {
-    struct scr_realdir real = SCR_REALDIR_OF(r->env, r->p);
-    int ok = 1;
     r->dset = scr_hash_new();
     int rc = r->dset ? scr_prefix_record_read(r->env, r->p, r->id, RECORD, r->dset, err)
                      : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_prefix_rank2file_read(r->env, r->p, r->id, &r->list, err);
-    for (size_t i = 0; i < r->list.n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &r->list.of[i]->files))
-            ok = ok && scr_realdir_add(&real, f->item.name, &r->paths);
-    scr_realdir_fini(&real);
-    return rc == SCR_OK && !ok ? scr_no_memory(err) : rc;
+    TRY(rc);
+    return scr_paths_add_listed(r->env, r->p, &r->list, &r->paths) ? SCR_OK
+                                                                   : scr_no_memory(err);
 }
 
 /* Calls for each file with its waiting path and its place. */

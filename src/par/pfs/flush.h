@@ -54,8 +54,8 @@ struct scr_publish {
     struct scr_prefix_dset at;
     const scr_hash *dset;
     struct scr_flushing mark; /* rank 0's (store/flushing.h) */
-    struct scr_ids known; /* rank 0's: those that were complete, or may be called so,
-                                 when the application began to write */
+    struct scr_ids known;     /* rank 0's: those that were complete, or may be called
+                                 so, when the application began to write */
 };
 /* Step 1, before the files are written. The mark is held from then on. rc: what this
  * rank found before; if any rank's is an error all leave with that of the lowest. */
