@@ -229,17 +229,26 @@ out:
     return SCR_OK;
 }
 
-/* On NFS a file that another node replaces is stale for those that have just opened it.
- * A later open gives the new one: not always the next, as names are cached, too. */
+/* A client of NFS opens by the name that it has cached, so a file that another node has
+ * replaced can stay stale for seconds, however often it is opened. When it is the look at
+ * a name that finds it stale, the client asks the server for the name again. */
+static void look_again(const struct scr_sys *sys, const char *path, int tries)
+{
+    enum { NAP_NS = 5000000 };
+    const struct timespec nap = { 0, tries * NAP_NS };
+    struct stat st;
+    (void)scr_file_stat(sys, path, &st, NULL);
+    nanosleep(&nap, NULL);
+}
+
 int scr_file_load(const struct scr_sys *sys, const char *path, size_t max, void **buf,
                   size_t *n, struct scr_err *err)
 {
-    enum { TRIES = 20, NAP_NS = 5000000 }; /* a second in all */
+    enum { TRIES = 20 }; /* a second in all */
     struct scr_err why = SCR_ERR_INIT;
     int rc = load_once(sys, path, max, buf, n, &why);
-    for (int i = 1; rc != SCR_OK && why.sys == ESTALE && i < TRIES; i++) {
-        const struct timespec nap = { 0, i * NAP_NS };
-        nanosleep(&nap, NULL);
+    for (int i = 0; rc != SCR_OK && why.sys == ESTALE && i < TRIES; i++) {
+        look_again(sys, path, i);
         scr_err_clear(&why);
         rc = load_once(sys, path, max, buf, n, &why);
     }

@@ -56,9 +56,14 @@ class HaltEditor(Editor):
             self.call("halt", f"--unset-{self.option}")
         else:
             self.call("halt", f"--{self.option}={value if self.option == 'seconds' else f'@{value}'}")
-        found = self.call("halt", "--json")
-        if not self.wrong and json.loads(found)[self.member] != value:
+        found = self.conditions()
+        if not self.wrong and found[self.member] != value:
             self.wrong.append(f"{self.member} is not {value}: {found}")
+
+    def conditions(self):
+        """As the command says; empty where it failed."""
+        found = self.call("halt", "--json")
+        return {} if self.wrong else json.loads(found)
 
 
 class IndexEditor(Editor):
@@ -82,7 +87,7 @@ def judge(job, halts, indexers, count):
     entries, done = list(records.index(job.prefix).values()), job.done()
     complete = {e.name for e in entries if e.complete}
     kept = {f"step.{n}" for n in done}.union(*(e.added - e.dropped for e in indexers))
-    left = json.loads(halts[0].call("halt", "--json"))["CheckpointsLeft"]
+    left = halts[0].conditions().get("CheckpointsLeft")
     halts[0].call("verify")
     wrong = [text for editor in halts + indexers for text in editor.wrong]
     if len(complete) != sum(e.complete for e in entries):
