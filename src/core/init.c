@@ -288,20 +288,29 @@ out:
     return rc;
 }
 
+/* Whether SCR 3.x has written the index: it makes no lock file, scr_index here does. */
+static int has_index_of_scr3(const struct scr_ctx *ctx)
+{
+    char *index = scr_prefix_file(&ctx->prefix, "index.scr");
+    char *lock = scr_prefix_file(&ctx->prefix, "index.scr.lock");
+    int has = index != NULL && lock != NULL &&
+              scr_file_is_there(ctx->env.sys, index) &&
+              !scr_file_is_there(ctx->env.sys, lock);
+    free(index);
+    free(lock);
+    return has;
+}
+
 /* Users of SCR 3.x come from checkpoints that bypass the cache. */
 static void greet_newcomer(const struct scr_ctx *ctx, const struct scr_identity *id)
 {
-    if (!id->is_new || id->original[0] != '\0' ||
-        scr_cfg_is_set(ctx->cfg, "SCR_CACHE_BYPASS"))
-        return;
-    char *index = scr_prefix_file(&ctx->prefix, "index.scr");
-    if (index != NULL && scr_file_is_there(ctx->env.sys, index))
+    if (id->is_new && id->original[0] == '\0' &&
+        !scr_cfg_is_set(ctx->cfg, "SCR_CACHE_BYPASS") && has_index_of_scr3(ctx))
         scr_log(&ctx->log, SCR_LOG_NOTE,
                 "%s was used by SCR 3.x, which writes checkpoints straight to it "
                 "(SCR_CACHE_BYPASS=1, its default); here they go to the cache first: "
                 "set SCR_CACHE_BYPASS to 0 or 1",
                 ctx->prefix.path);
-    free(index);
 }
 
 /* Rank 0 makes what is missing of it. */

@@ -181,15 +181,18 @@ MPI_CASE(ckpt_lines_without_effect_are_reported)
     CHECK_INT(lines_without_effect(t, "SCR_COPY_TYPE=FILE"), 0);
 }
 
-/* Without an identity a prefix directory is one that SCR 3.x has used, with a damaged
- * one it is ours. */
+/* Without an identity a prefix directory is one that SCR 3.x has used. With a damaged one
+ * it is ours, and with the lock file of the index our scr_index has edited that. */
 MPI_CASE(a_prefix_of_another_version_gets_a_warning)
 {
     const struct {
         const char *setting;
-        int damaged, told;
-    } rows[] = { { NULL, 0, 1 }, { "SCR_CACHE_BYPASS=0", 0, 0 }, { NULL, 1, 0 } };
-    for (int i = 0; i < 3; i++) {
+        int damaged, edited, told;
+    } rows[] = { { NULL, 0, 0, 1 },
+                 { NULL, 0, 1, 0 },
+                 { "SCR_CACHE_BYPASS=0", 0, 0, 0 },
+                 { NULL, 1, 0, 0 } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct job job;
         char path[800];
         job_new(t, &job, 4);
@@ -203,6 +206,8 @@ MPI_CASE(a_prefix_of_another_version_gets_a_warning)
         CHECK(job.rank > 0 || rows[i].damaged || unlink(path) == 0);
         snprintf(path, sizeof path, "%s/.scr/identity.copy.scr", job.prefix);
         CHECK(job.rank > 0 || unlink(path) == 0);
+        snprintf(path, sizeof path, "%s/.scr/index.scr.lock", job.prefix);
+        CHECK(job.rank > 0 || rows[i].edited || unlink(path) == 0);
         mpi_test_barrier(job.comm);
         job.out = tmpfile();
         ctx = job_start(&job, nodes, rows[i].setting, NULL);
