@@ -25,8 +25,8 @@ READER = ("last=0; while [ $last -lt 100 ]; do n=$(cat state 2>why) || grep -q S
 
 class Job:
     """What contention.py wants of one, on the nodes n3 and n4."""
-    def __init__(self, bed):
-        self.bed, self.prefix = bed, bed.directory("pfs/clients")
+    def __init__(self, bed, name):
+        self.bed, self.prefix = bed, bed.directory(f"pfs/{name}")
         self.ledger = f"{self.prefix}/ledger"
 
     def start(self, count):
@@ -39,6 +39,8 @@ class Job:
         self.job.wait()
 
     def done(self):
+        if not os.path.exists(self.ledger):
+            return []
         with open(self.ledger) as f:
             return [int(line.split()[1]) for line in f if line.startswith("done")]
 
@@ -47,7 +49,7 @@ class Job:
 
 
 def contend(bed):
-    job = Job(bed)
+    job = Job(bed, "contend")
     wrong = contention.contend(job, itertools.cycle([job.scr("n1"), job.scr("n2")]), CHECKPOINTS, ROUNDS)
     assert not wrong, "\n".join(wrong)
 
@@ -72,8 +74,23 @@ def replaces(bed):
     assert (reader.returncode, writer.wait()) == (0, 0), (reader, open(writer.log).read())
 
 
+def heeds(bed):
+    """A condition that another node sets where there was no halt file counts from the next checkpoint on."""
+    job = Job(bed, "heeds")
+    job.start(CHECKPOINTS)
+    wait_for("a checkpoint", job.done)
+    halts = contention.HaltEditor(job, job.scr("n1"), 0, contention.CONDITIONS[0])
+    before = len(job.done())
+    halts.call("halt", "--checkpoints=1000")
+    after = len(job.done())
+    job.wait()
+    counted = 1000 - halts.conditions()["CheckpointsLeft"]
+    assert CHECKPOINTS - after <= counted <= CHECKPOINTS - before, (counted, before, after)
+
+
 def main():
     with scenario.bed(count=4) as bed:
+        heeds(bed)
         replaces(bed)
         contend(bed)
         locks(bed)
