@@ -230,8 +230,8 @@ out:
 }
 
 /* A client of NFS opens by the name that it has cached, so a file that another node has
- * replaced can stay stale for seconds, however often it is opened. When it is the look at
- * a name that finds it stale, the client asks the server for the name again. */
+ * replaced can stay stale for seconds, however often it is opened. When it is the look
+ * at a name that finds it stale, the client asks the server for the name again. */
 static void look_again(const struct scr_sys *sys, const char *path, int tries)
 {
     enum { NAP_NS = 5000000 };

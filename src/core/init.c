@@ -293,8 +293,7 @@ static int has_index_of_scr3(const struct scr_ctx *ctx)
 {
     char *index = scr_prefix_file(&ctx->prefix, "index.scr");
     char *lock = scr_prefix_file(&ctx->prefix, "index.scr.lock");
-    int has = index != NULL && lock != NULL &&
-              scr_file_is_there(ctx->env.sys, index) &&
+    int has = index != NULL && lock != NULL && scr_file_is_there(ctx->env.sys, index) &&
               !scr_file_is_there(ctx->env.sys, lock);
     free(index);
     free(lock);

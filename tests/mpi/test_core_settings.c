@@ -181,8 +181,8 @@ MPI_CASE(ckpt_lines_without_effect_are_reported)
     CHECK_INT(lines_without_effect(t, "SCR_COPY_TYPE=FILE"), 0);
 }
 
-/* Without an identity a prefix directory is one that SCR 3.x has used. With a damaged one
- * it is ours, and with the lock file of the index our scr_index has edited that. */
+/* Without an identity a prefix directory is one that SCR 3.x has used. With a damaged
+ * one it is ours, and with the lock file of the index our scr_index has edited that. */
 MPI_CASE(a_prefix_of_another_version_gets_a_warning)
 {
     const struct {
