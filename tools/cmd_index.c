@@ -271,6 +271,7 @@ static int look(struct scr_tool *t, struct scr_index *index, struct scr_err *err
 {
     int n = 0;
     TRY(scr_prefix_index_look(&t->env, &t->prefix, index, err));
+    scr_deletions_look(&t->env, &t->prefix, index);
     TRY(scr_arrivals_look(&t->env, &t->prefix, index, NULL, &n, err));
     if (n > 0)
         scr_log(t->env.log, SCR_LOG_WARN,

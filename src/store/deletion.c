@@ -257,6 +257,23 @@ int scr_deletion_begin_full(const struct scr_env *env, const struct scr_prefix *
     return begin(env, p, id, 1, err);
 }
 
+/* Datasets of version 1 have their summary elsewhere. */
+void scr_deletions_look(const struct scr_env *env, const struct scr_prefix *p,
+                        struct scr_index *index)
+{
+    for (size_t i = 0; i < index->n; i++) {
+        const struct scr_index_entry *e = &index->of[i];
+        if (!e->complete || e->dir != NULL || scr_prefix_has_summary(env, p, e->id))
+            continue;
+        scr_log(env->log, SCR_LOG_WARN,
+                "dataset %d (%s) has no summary, its deletion may have been "
+                "interrupted: no restart takes it; to complete the deletion: "
+                "scr_index --prefix %s --delete %d; to check and keep it: --add %d",
+                e->id, e->dset.name, p->path, e->id, e->id);
+        scr_index_mark_doomed(index, e->id);
+    }
+}
+
 int scr_edit_forget(struct scr_index *index, void *arg, int *changed,
                     struct scr_err *err)
 {

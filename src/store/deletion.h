@@ -21,6 +21,13 @@ int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, in
 int scr_deletion_begin_full(const struct scr_env *env, const struct scr_prefix *p,
                             int id, struct scr_err *err);
 
+/* For those who only look: nothing is locked or written. Marks in an index that was
+ * just read, before scr_arrivals_look, the datasets that it calls complete though their
+ * deletion has begun, on a full file system: those without a summary. Each causes a
+ * warning. Looks into the directory of each complete dataset. */
+void scr_deletions_look(const struct scr_env *env, const struct scr_prefix *p,
+                        struct scr_index *index);
+
 /* A dataset whose files stay. */
 struct scr_owner {
     int id;

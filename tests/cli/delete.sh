@@ -112,6 +112,25 @@ is 0 "dataset 20: 0 files deleted, $n left to other datasets
 dataset 19: 0 files deleted, $n left to other datasets"
 rows 18 12 6
 
+# what a deletion on a full file system leaves if it is killed: no summary, and an index that could not
+# be written
+fill
+rm .scr/scr.dataset.18/summary.scr
+run scr_index
+warns 0 "dataset 18 (ckpt.18) has no summary, its deletion may have been interrupted: no restart takes it; to complete the deletion: scr_index --prefix $PWD --delete 18; to check and keep it: --add 18"
+grep -q '^\*    18 NO ' "$out" || fail "dataset 18 is listed as valid"
+grep -q '^     12 YES ' "$out" || fail "dataset 12 is not listed as valid"
+run scr_index --json
+has 0 '"complete": false'
+run scr_index --add 18
+has 0 "dataset 18: 6 files checked"
+run scr_index
+has 0 "*    18 YES"
+rm .scr/scr.dataset.18/summary.scr
+run scr_index --delete 18 --force
+is 0 "dataset 18: 6 files deleted"
+rows 12 6
+
 # no room for a new index, which takes less than a summary, or more: deletion still makes some
 if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=256k none full 2>/dev/null; then
     trap 'cd /; umount "$tmp/full"; rm -rf "$tmp"' EXIT

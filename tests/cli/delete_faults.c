@@ -7,6 +7,7 @@
 #include "ops/adopt.h"
 #include "ops/delete.h"
 #include "ops/faults.h"
+#include "store/deletion.h"
 #include "xfer/copy.h"
 
 enum { RANKS = 3 };
@@ -92,6 +93,17 @@ static int is_whole(struct test_store *t, int id)
     return complete;
 }
 
+/* As scr_index lists it. */
+static int is_listed_as_complete(struct test_store *t, int id)
+{
+    struct scr_index index = SCR_INDEX_INIT;
+    assert_int_equal(scr_prefix_index_look(&posix_env, &t->p, &index, NULL), SCR_OK);
+    scr_deletions_look(&posix_env, &t->p, &index);
+    int complete = scr_index_is_complete(&index, id);
+    scr_index_fini(&index);
+    return complete;
+}
+
 static int count_in(const char *dir)
 {
     char **names = NULL;
@@ -106,6 +118,8 @@ static void check_after(struct test_store *t, int rc)
 {
     assert_int_equal(is_whole(t, 2), 1);
     assert_true(!is_whole(t, 1) || rc != SCR_OK);
+    assert_int_equal(is_listed_as_complete(t, 1), is_whole(t, 1));
+    assert_int_equal(is_listed_as_complete(t, 2), 1);
     scr_err_clear(&t->err);
     if (delete_first(t) != SCR_OK)
         fail_msg("second try: %s", t->err.text);
