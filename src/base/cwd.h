@@ -9,6 +9,9 @@
 int scr_cwd(char **path, struct scr_err *err);
 /* path without symbolic links; it must exist. */
 int scr_realpath(const char *path, char **real, struct scr_err *err);
+/* The same of a path that need not exist: where mkdir would have to make it. A link
+ * that leads to nothing is followed, too. */
+int scr_realpath_to_be(const char *path, char **real, struct scr_err *err);
 /* Name of this host, up to the first dot. */
 int scr_hostname(char **name, struct scr_err *err);
 

@@ -28,8 +28,6 @@
 #include "store/paths.h"
 #include "store/replacing.h"
 
-enum { DIR_MODE = 0777 }; /* cut by the umask */
-
 /* --- start --- */
 
 static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n, int pending,
@@ -178,7 +176,7 @@ static int make_dir(struct scr_ctx *ctx, const char *path, struct scr_table *mad
     TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
     if (scr_table_find(made, dir) == NULL) {
         TRY_OUT(check_inside(ctx, dir, err));
-        TRY_OUT(scr_dir_make(ctx->env.sys, dir, DIR_MODE, err));
+        TRY_OUT(scr_prefix_make_dir(&ctx->env, &ctx->prefix, dir, err));
         TRY_OUT(scr_table_add(made, dir) != NULL ? SCR_OK : scr_no_memory(err));
     }
 out:

@@ -103,17 +103,9 @@ static int is_inside(const char *prefix, const char *real, int *inside,
 
 int scr_path_check_inside(const char *prefix, const char *dir, struct scr_err *err)
 {
-    struct scr_err why = SCR_ERR_INIT;
     char *real = NULL;
-    int inside = 0, rc = scr_realpath(dir, &real, &why);
-    if (rc == SCR_E_NOENT && strcmp(dir, prefix) != 0) {
-        char *above = scr_path_dir(dir);
-        rc = above ? scr_path_check_inside(prefix, above, err) : scr_no_memory(err);
-        free(above);
-        return rc;
-    }
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    int inside = 0, rc;
+    TRY_OUT(scr_realpath_to_be(dir, &real, err));
     TRY_OUT(is_inside(prefix, real, &inside, err));
     if (!inside)
         TRY_OUT(scr_fail(err, SCR_E_OUTSIDE, 0,
@@ -128,6 +120,39 @@ int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
                             struct scr_err *err)
 {
     return scr_path_check_inside(p->path, dir, err);
+}
+
+/* Up to the prefix: each of them may be new. */
+static int sync_above(const struct scr_env *env, const char *root, const char *real,
+                      struct scr_err *err)
+{
+    char *at = scr_strdup(real);
+    int rc = at != NULL ? SCR_OK : scr_no_memory(err);
+    while (rc == SCR_OK && strlen(at) > strlen(root)) {
+        char *above = scr_path_dir(at);
+        free(at);
+        at = above;
+        rc = at != NULL ? scr_dir_sync(env->sys, at, err) : scr_no_memory(err);
+    }
+    free(at);
+    return rc;
+}
+
+int scr_prefix_make_dir(const struct scr_env *env, const struct scr_prefix *p,
+                        const char *dir, struct scr_err *err)
+{
+    char *real = NULL, *root = NULL;
+    int rc;
+    if (scr_dir_make(env->sys, dir, DIR_MODE, NULL) == SCR_OK)
+        return SCR_OK;
+    TRY_OUT(scr_realpath(p->path, &root, err));
+    TRY_OUT(scr_realpath_to_be(dir, &real, err));
+    TRY_OUT(scr_dir_make(env->sys, real, DIR_MODE, err));
+    TRY_OUT(sync_above(env, root, real, err));
+out:
+    free(real);
+    free(root);
+    return rc;
 }
 
 int scr_prefix_is_own(const char *below)

@@ -15,11 +15,12 @@ void scr_realdir_fini(struct scr_realdir *r)
     scr_table_fini(&r->dirs);
 }
 
-/* Where full, a link, leads below the prefix; NULL: elsewhere. Or SCR_E_NOMEM. */
+/* Where full, a link, leads below the prefix, also to what is not there; NULL:
+ * elsewhere. Or SCR_E_NOMEM. */
 static int find_target(const struct scr_realdir *r, const char *full, char **target)
 {
     char *real = NULL, *root = NULL;
-    int outside = 1, rc = scr_realpath(full, &real, NULL);
+    int outside = 1, rc = scr_realpath_to_be(full, &real, NULL);
     if (rc == SCR_OK)
         rc = scr_realpath(r->p->path, &root, NULL);
     if (rc == SCR_OK)

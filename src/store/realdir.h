@@ -29,7 +29,8 @@ struct scr_realdir_known {
     }
 
 /* malloc'd; NULL: out of memory. path stays as it is where a directory does not exist,
- * cannot be looked at, or leads out of the prefix (invariant P20). */
+ * cannot be looked at, or leads out of the prefix (invariant P20). A link to a
+ * directory that does not exist is followed: the flush makes that. */
 char *scr_realdir_path(struct scr_realdir *r, const char *path);
 /* Adds it to a table of struct scr_item. 1, or 0: out of memory. */
 int scr_realdir_add(struct scr_realdir *r, const char *path, struct scr_table *paths);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cwd.h"
 #include "base/dir.h"
 #include "base/io.h"
 #include "helper_fault.h"
@@ -445,6 +446,47 @@ static void prune_takes_empty_parents_up_to_stop(void **state)
     test_fault_off();
 }
 
+/* --- real paths --- */
+
+/* <tmp>/real/<path> is, or would be made, at <tmp>/real/<at>. */
+static void resolves_to(const char *path, const char *at)
+{
+    char *real = NULL, *top = NULL, expected[900];
+    assert_int_equal(scr_realpath(test_path("real"), &top, NULL), SCR_OK);
+    snprintf(expected, sizeof expected, "%s/%s", top, at);
+    assert_int_equal(scr_realpath_to_be(test_path("real/%s", path), &real, NULL),
+                     SCR_OK);
+    assert_string_equal(real, expected);
+    free(real);
+    free(top);
+}
+
+static void a_path_that_is_not_there_follows_links(void **state)
+{
+    char *real = NULL, text[300];
+    (void)state;
+    fresh_dir("real");
+    assert_int_equal(mkdir(test_path("real/d"), 0700), 0);
+    assert_int_equal(symlink("../gone/deep", test_path("real/d/up")), 0);
+    assert_int_equal(symlink("d/up", test_path("real/two")), 0);
+    assert_int_equal(symlink(test_path("real/d/new"), test_path("real/whole")), 0);
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = text[250] = '\0';
+    assert_int_equal(symlink(text, test_path("real/long")), 0);
+    resolves_to("d", "d");
+    resolves_to("d/x/y", "d/x/y");
+    resolves_to("d/up", "gone/deep");
+    resolves_to("two/sub", "gone/deep/sub");
+    resolves_to("whole", "d/new");
+    resolves_to("long", text);
+
+    assert_int_equal(symlink("loop", test_path("real/loop")), 0);
+    assert_int_equal(scr_realpath_to_be(test_path("real/loop/x"), &real, NULL),
+                     SCR_E_IO);
+    assert_int_equal(scr_realpath_to_be(test_path("real/none/.."), &real, NULL),
+                     SCR_E_NOENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +511,7 @@ int main(void)
         cmocka_unit_test(remove_fails_with_every_call_it_makes),
         cmocka_unit_test(prune_leaves_parents_in_a_directory_of_others),
         cmocka_unit_test(prune_takes_empty_parents_up_to_stop),
+        cmocka_unit_test(a_path_that_is_not_there_follows_links),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -265,7 +265,7 @@ static int check_claims(struct scr_outgoing *f, const struct scr_parcels *recv,
 
 /* Each directory on the way to a file is some rank's, so that one look at each is
  * enough (invariant P20). A directory that cannot be checked cannot be written to
- * either. */
+ * either. What a link leads to may have gone with the files of an older dataset. */
 static int check_dir(const struct scr_outgoing *f, const char *dir, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -274,6 +274,8 @@ static int check_dir(const struct scr_outgoing *f, const char *dir, struct scr_e
         scr_file_stat(f->at.env->sys, dir, &st, NULL) != SCR_OK || !S_ISLNK(st.st_mode))
         return SCR_OK;
     int rc = scr_prefix_check_inside(f->at.prefix, dir, &why);
+    if (rc == SCR_OK)
+        rc = scr_prefix_make_dir(f->at.env, f->at.prefix, dir, &why);
     return rc == SCR_OK
                ? rc
                : scr_fail(err, rc, 0, "flush of dataset %d: %s", f->at.id, why.text);
