@@ -220,6 +220,7 @@ void scr_scavenge_close(struct scr_scavenge *s)
 /* --- the index --- */
 
 struct entry {
+    const struct scr_prefix *p;
     const scr_hash *dset;
     int id;
 };
@@ -229,16 +230,9 @@ static int edit_enter(struct scr_index *index, void *arg, int *changed,
                       struct scr_err *err)
 {
     const struct entry *e = arg;
-    struct scr_index_entry old;
     struct scr_dataset d;
     TRY(scr_dataset_get(e->dset, &d, err));
-    if (scr_index_get(index, e->id, &old, NULL) == SCR_OK &&
-        !scr_dataset_is_same(&old.dset, &d))
-        return scr_fail(
-            err, SCR_E_TAKEN, 0,
-            "dataset %d in the index is %s of job %s, another job uses this "
-            "prefix",
-            e->id, old.dset.name, old.dset.jobid ? old.dset.jobid : "unknown");
+    TRY(scr_prefix_check_owner(e->p, index, &d, err));
     *changed = 1;
     int rc = scr_index_add(index, e->dset, 0, time(NULL));
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", e->id);
@@ -587,7 +581,7 @@ static void log_end(const struct scr_scavenge *s, int id, double secs, int rc,
 static int begin(struct scr_scavenge *s, int id, const scr_hash *dset,
                  struct scr_err *err)
 {
-    struct entry e = { dset, id };
+    struct entry e = { &s->t->prefix, dset, id };
     uint64_t landed = 0;
     TRY(dset ? scr_prefix_index_update(&s->t->env, &s->t->prefix, edit_enter, &e, err)
              : SCR_OK);

@@ -416,19 +416,12 @@ static int take_ranks(struct job *j, struct scr_err *err)
 static int check_owner(const struct scr_gather *g, const scr_filemap *map,
                        struct scr_err *err)
 {
-    struct scr_index_entry is;
     struct scr_index index = SCR_INDEX_INIT;
     int rc = scr_prefix_index_look(g->env, g->prefix, &index, err);
-    int known = rc == SCR_OK && scr_index_get(&index, g->id, &is, NULL) == SCR_OK;
     for (SCR_ENTRIES(e, map, g->id)) {
         struct scr_dataset d;
-        if (known && rc == SCR_OK && scr_dataset_get(e->dataset, &d, NULL) == SCR_OK &&
-            !scr_dataset_is_same(&d, &is.dset))
-            rc = scr_fail(err, SCR_E_TAKEN, 0,
-                          "dataset %d in the index is %s of job %s, another job uses "
-                          "this prefix",
-                          g->id, is.dset.name,
-                          is.dset.jobid ? is.dset.jobid : "unknown");
+        if (rc == SCR_OK && scr_dataset_get(e->dataset, &d, NULL) == SCR_OK)
+            rc = scr_prefix_check_owner(g->prefix, &index, &d, err);
     }
     scr_index_fini(&index);
     return rc;

@@ -105,6 +105,11 @@ enum scr_entered {
     SCR_ENTERED_COMPLETE,
     SCR_ENTERED_INCOMPLETE
 };
+/* SCR_E_TAKEN if the index has another dataset under the number of d, with the commands
+ * that free the number: a second job uses the prefix, and neither may lose its datasets
+ * there (invariant P14). */
+int scr_prefix_check_owner(const struct scr_prefix *p, const struct scr_index *index,
+                           const struct scr_dataset *d, struct scr_err *err);
 /* The entry for the number of dset, a dataset hash. */
 int scr_prefix_look_up(const struct scr_env *env, const struct scr_prefix *p,
                        const scr_hash *dset, enum scr_entered *is, struct scr_err *err);

@@ -389,6 +389,22 @@ out:
     return rc;
 }
 
+int scr_prefix_check_owner(const struct scr_prefix *p, const struct scr_index *index,
+                           const struct scr_dataset *d, struct scr_err *err)
+{
+    struct scr_index_entry is;
+    if (scr_index_get(index, d->id, &is, NULL) != SCR_OK ||
+        scr_dataset_is_same(&is.dset, d))
+        return SCR_OK;
+    return scr_fail(
+        err, SCR_E_TAKEN, 0,
+        "dataset %d in the index is %s of job %s, another job uses this prefix; "
+        "to free the number: scr_index --prefix %s --delete %d%s, and before that "
+        "scr_index --prefix %s --extract %d --to DIR, which copies its files to DIR",
+        d->id, is.dset.name, is.dset.jobid ? is.dset.jobid : "unknown", p->path, d->id,
+        is.current ? " --force" : "", p->path, d->id);
+}
+
 int scr_prefix_look_up(const struct scr_env *env, const struct scr_prefix *p,
                        const scr_hash *dset, enum scr_entered *is, struct scr_err *err)
 {

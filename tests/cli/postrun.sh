@@ -247,8 +247,18 @@ echo x >p/other/rank_0.dat
 run scr_index --add-directory other 'rank_%r.dat' --id 7
 has_status 0
 run scr_postrun
-warns 1 "another job uses this prefix"
+warns 1 "another job uses this prefix; to free the number: scr_index --prefix $p --delete 7 --force, and before that scr_index --prefix $p --extract 7 --to DIR, which"
+cp "$err" .told
 listed '*     7 YES   other'
+command=$(sed 's/.*before that \(scr_index .*\) DIR, which.*/\1/' .told)
+eval "$command away" >/dev/null || fail "extract as it says"
+check "a copy" "$(cat away/other/rank_0.dat)" = x
+command=$(sed 's/.*the number: \(scr_index [^,]*\), and.*/\1/' .told)
+eval "$command" >/dev/null || fail "delete as it says"
+run scr_postrun
+has 0 "dataset 7 (ckpt.7): complete in"
+saved 7
+rm -r away
 
 # --- what is on its way to the same paths is given up, and nothing else ---
 clean

@@ -110,6 +110,23 @@ JOB_CASE(marks_of_another_dataset_of_that_number_are_no_marks, 4)
     job_kill(job, ctx);
 }
 
+/* The message has the command that frees the number; ours_of_that_number_… shows what
+ * follows. */
+JOB_CASE(a_flush_whose_number_is_taken_says_what_to_do, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    char command[1000];
+    make_clash(job);
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_JOB_ID=b", NULL);
+    CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_E_TAKEN, &err);
+    snprintf(command, sizeof command, "scr_index --prefix %s --delete 1 --force,",
+             job->prefix);
+    CHECK(strstr(err.text, command) != NULL);
+    CHECK(strstr(err.text, "flush of mine") != NULL);
+    CHECK(scr_cache_is_ready(ctx, 1));
+    job_kill(job, ctx);
+}
+
 /* "mine" cannot get there; a run from the beginning loses more than one from "one". */
 JOB_CASE(a_global_restart_continues_from_what_has_the_number, 4)
 {
@@ -235,6 +252,7 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(a_dataset_begins_with_clear_marks),
                   RUN(a_number_in_the_flush_file_is_not_used_again),
                   RUN(marks_of_another_dataset_of_that_number_are_no_marks),
+                  RUN(a_flush_whose_number_is_taken_says_what_to_do),
                   RUN(a_global_restart_continues_from_what_has_the_number),
                   RUN(ours_of_that_number_is_neither_gone_to_nor_deleted),
                   RUN(a_second_job_leaves_the_marks_of_the_first),

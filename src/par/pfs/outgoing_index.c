@@ -161,6 +161,7 @@ struct index_edit {
     const scr_hash *dset;
     int id;
     const struct others *others;
+    const struct scr_prefix *p;
     const struct scr_ids *known; /* as in struct scr_outgoing */
 };
 
@@ -233,20 +234,13 @@ static void leave_current(struct scr_index *index, int id)
         scr_index_unset_current(index);
 }
 
-/* An entry of this id for another dataset: a second job uses the same prefix, and
- * neither may lose its datasets there. */
-static int check_owner(const struct scr_index *index, const struct scr_dataset *d,
-                       struct scr_err *err)
+static int check_owner(const struct scr_index *index, const struct index_edit *e,
+                       const struct scr_dataset *d, struct scr_err *err)
 {
-    struct scr_index_entry old;
-    if (scr_index_get(index, d->id, &old, NULL) != SCR_OK ||
-        scr_dataset_is_same(&old.dset, d))
-        return SCR_OK;
-    return scr_fail(err, SCR_E_TAKEN, 0,
-                    "flush of %s: dataset %d in the index is %s of job %s, another job "
-                    "uses this prefix",
-                    d->name, d->id, old.dset.name,
-                    old.dset.jobid ? old.dset.jobid : "unknown");
+    int rc = scr_prefix_check_owner(e->p, index, d, err);
+    if (rc != SCR_OK)
+        scr_err_prefix(err, "flush of %s", d->name);
+    return rc;
 }
 
 static int check_entry(const struct scr_index *index, const struct index_edit *e,
@@ -254,7 +248,7 @@ static int check_entry(const struct scr_index *index, const struct index_edit *e
 {
     struct scr_dataset d;
     TRY(scr_dataset_get(e->dset, &d, err));
-    TRY(check_owner(index, &d, err));
+    TRY(check_owner(index, e, &d, err));
     TRY(check_newer(index, e, &d, err));
     return check_readable(index, e, &d, err);
 }
@@ -303,7 +297,9 @@ static int give_up_others(const struct scr_outgoing *f, const struct index_edit 
 static int open_entry_of(const struct scr_outgoing *f, const struct others *o,
                          struct scr_err *err)
 {
-    struct index_edit e = { .dset = f->dset, .id = f->at.id, .others = o };
+    struct index_edit e = {
+        .dset = f->dset, .id = f->at.id, .others = o, .p = f->at.prefix
+    };
     TRY(give_up_others(f, &e, err));
     return scr_prefix_index_update(f->at.env, f->at.prefix, edit_index, &e, err);
 }
@@ -415,8 +411,8 @@ static int check_again(const struct scr_outgoing *f, const struct scr_index *ind
 {
     struct others known = { 0 };
     struct scr_dataset d;
-    const struct index_edit fresh = { f->dset, f->at.id, o, f->known };
-    const struct index_edit e = { f->dset, f->at.id, &known, f->known };
+    const struct index_edit fresh = { f->dset, f->at.id, o, f->at.prefix, f->known };
+    const struct index_edit e = { f->dset, f->at.id, &known, f->at.prefix, f->known };
     int rc = check_entry(index, &fresh, err);
     for (size_t i = 0; i < f->older.n && rc == SCR_OK; i++)
         rc = add_id(&known, f->older.id[i], err);
