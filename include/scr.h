@@ -5,30 +5,27 @@
  * unless marked local: every process of it makes them, in the same order, between
  * MPI_Init and MPI_Finalize, from one thread at a time. Every call returns SCR_SUCCESS
  * or an error code (scr_errors(7)) that is the same on all processes of a collective
- * call; one line on stderr gives the failure, its cause and what to do. An error ends
- * the program in two documented cases only: the halt (SCR_Complete_output), and an
- * SCR_Init that fails with SCR_REQUIRED=1. Where SCR does not run, because of
+ * call; one line on stderr gives the failure, its cause and what to do. Two calls can
+ * end the process: SCR_Init and SCR_Complete_output with exit(0) if the job must halt
+ * (scr_halt, end of the allocation), unless SCR_HALT_ENABLED=0, and SCR_Init with
+ * exit(1) if it fails and SCR_REQUIRED=1. Where SCR does not run, because of
  * SCR_ENABLE=0 or because SCR_Init failed, calls keep their order and succeed, there is
  * no checkpoint to restart from, and the program writes its files under the names it
- * passes.
+ * passes. A buffer for a path, a name or a text has SCR_MAX_FILENAME bytes.
  *
  *     if (SCR_Init() != SCR_SUCCESS) …  the cause is on stderr; end, or run without
- *     int have; char name[SCR_MAX_FILENAME];
- *     SCR_Have_restart(&have, name);
- *     while (have) {
+ *     int have, need, stop; char name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME];
+ *     while (SCR_Have_restart(&have, name) == SCR_SUCCESS && have) {
  *         SCR_Start_restart(name);  … SCR_Route_file(file, path); read path …
  *         if (SCR_Complete_restart(ok) == SCR_SUCCESS) break;
- *         SCR_Have_restart(&have, name);
  *     }
  *     for (…) {
  *         compute();
- *         int need; SCR_Need_checkpoint(&need);
- *         if (need) {
- *             SCR_Start_output("step.10", SCR_FLAG_CHECKPOINT);
- *             SCR_Route_file("step.10/rank_3.ckpt", path);  … write path, close it …
- *             SCR_Complete_output(ok);
- *             int stop; SCR_Should_exit(&stop); if (stop) break;
- *         }
+ *         SCR_Need_checkpoint(&need); if (!need) continue;
+ *         SCR_Start_output("step.10", SCR_FLAG_CHECKPOINT);
+ *         SCR_Route_file("step.10/rank_3.ckpt", path);  … write path, close it …
+ *         SCR_Complete_output(ok);
+ *         SCR_Should_exit(&stop); if (stop) break;
  *     }
  *     SCR_Finalize();
  */
@@ -48,12 +45,10 @@ extern "C" {
 #define SCR_SUCCESS (0)
 #define SCR_FAILURE (1) /* any error without a more precise code */
 
-/* Bytes a caller provides for a path or a dataset name, NUL included. */
-#define SCR_MAX_FILENAME 1024
+#define SCR_MAX_FILENAME 1024 /* NUL included */
 
 /* Properties of a dataset, combined with |. */
-#define SCR_FLAG_NONE                                                                  \
-    0 /* for initialising variables; in SCR_Start_output as SCR_FLAG_OUTPUT */
+#define SCR_FLAG_NONE       0 /* for variables; SCR_Start_output takes it as OUTPUT */
 #define SCR_FLAG_CHECKPOINT 1 /* the program can restart from it */
 #define SCR_FLAG_OUTPUT     2 /* it must reach the prefix directory */
 /* Of SCR_Dataset only. */
@@ -67,40 +62,7 @@ extern "C" {
 #define SCR_API
 #endif
 
-/* --- start and end --- */
-
-/* Starts the library: reads the configuration, rebuilds datasets in cache (moves files
- * to the nodes their ranks run on, verifies them, rebuilds what was lost), else fetches
- * a checkpoint from the prefix directory. SCR_ENABLE=0 is no error. After SCR_Finalize
- * a process may call it again. This begins another run, like the next run of the job.
- * If a halt condition is already satisfied, it prints why and ends the process with
- * exit(0), unless SCR_HALT_ENABLED=0. After an error the run makes no checkpoints (see
- * above); with SCR_REQUIRED=1 the process ends with exit(1) instead. */
-SCR_API int SCR_Init(void);
-
-/* SCR_Init for the processes of comm only, an intra-communicator: members of an
- * ensemble, one of several coupled codes, a job with spare processes. SCR_Init is
- * SCR_Init_comm(MPI_COMM_WORLD). SCR duplicates comm, which the program may free then.
- * The comments below mean the processes of comm, and their number. Processes outside of
- * it call nothing, or start another run with another communicator. Runs at the same
- * time need different prefix directories (SCR_PREFIX, by SCR_Config_comm): of two with
- * one prefix directory the second waits for three minutes and is refused with
- * SCR_E_TAKEN. Where SCR ends processes (halt, SCR_REQUIRED=1) it ends those of comm,
- * and their MPI_Finalize may wait for the others: where these need them, set
- * SCR_HALT_ENABLED=0 and use SCR_Should_exit. MPI_COMM_NULL, an inter-communicator and,
- * as far as MPI knows it, a freed handle are SCR_E_ARG on each process that passes it.
- * Declared where mpi.h is included before this header. */
-#ifdef MPI_VERSION
-SCR_API int SCR_Init_comm(MPI_Comm comm);
-#endif
-
-/* Flushes what must reach the prefix directory (with SCR_FLUSH > 0, or if the job is
- * halted, the newest checkpoint), records SCR_FINALIZE_CALLED in the halt file so that
- * run scripts do not start the job again, and frees everything. Call it before
- * MPI_Finalize. MPI_Finalize without it prints which datasets are only in cache, and
- * every later call is an error.
- */
-SCR_API int SCR_Finalize(void);
+/* --- settings, start and end --- */
 
 /* Sets, unsets or queries a parameter (scr_params(5)): "NAME=value", "NAME=", "NAME",
  * or for descriptors "CKPT=0 TYPE=XOR SET_SIZE=16" and "CKPT=0 TYPE". Settings are
@@ -113,36 +75,60 @@ SCR_API const char *SCR_Configf(const char *format, ...)
     __attribute__((format(printf, 1, 2)))
 #endif
     ;
+
+/* Starts the library: reads the configuration, rebuilds datasets in cache (moves files
+ * to the nodes their ranks run on, verifies them, rebuilds what was lost), else fetches
+ * a checkpoint from the prefix directory. After SCR_Finalize it begins another run,
+ * like the next run of the job. If the job must halt, says why and ends the process. */
+SCR_API int SCR_Init(void);
+
+/* SCR_Init for the processes of comm only, an intra-communicator: members of an
+ * ensemble, one of several coupled codes, a job with spare processes. SCR_Init is
+ * SCR_Init_comm(MPI_COMM_WORLD). SCR duplicates comm, which the program may free then.
+ * Other processes call nothing, or start another run with another communicator. Runs at
+ * the same time need different prefix directories (SCR_PREFIX, by SCR_Config_comm): of
+ * two with one prefix directory the second waits for three minutes and is refused with
+ * SCR_E_TAKEN. Where SCR ends processes it ends those of comm, and their MPI_Finalize
+ * may wait for the others: where these need them, set SCR_HALT_ENABLED=0 and use
+ * SCR_Should_exit. MPI_COMM_NULL, an inter-communicator and, as far as MPI knows it, a
+ * freed handle are SCR_E_ARG on each process that passes it. */
+#ifdef MPI_VERSION /* include mpi.h before this header */
+SCR_API int SCR_Init_comm(MPI_Comm comm);
+
 /* SCR_Config, collective over comm: for settings that only its processes have, before
  * SCR_Init_comm(comm) with the same first process. Those of SCR_Config before it hold
  * for all communicators. While SCR runs it is SCR_Config. */
-#ifdef MPI_VERSION
 SCR_API const char *SCR_Config_comm(MPI_Comm comm, const char *config);
 #endif
+
+/* Flushes what must reach the prefix directory (with SCR_FLUSH > 0, or if the job is
+ * halted, the newest checkpoint), records SCR_FINALIZE_CALLED in the halt file so that
+ * run scripts do not start the job again, and frees everything. Call it before
+ * MPI_Finalize, which otherwise prints which datasets are only in cache; every later
+ * call is an error then. */
+SCR_API int SCR_Finalize(void);
 
 /* --- paths --- */
 
 /* Local. Turns the path a file has (or will have) under the prefix directory into the
  * path to use now. name: absolute, or relative to the current directory; it must
- * resolve to a place under the prefix. file: SCR_MAX_FILENAME bytes. In an output phase
- * the file is registered as part of the dataset and its directory made; calling again
- * for the same name gives the same path. Each process gets its own path, so a file that
- * several processes write together (MPI_File_open, parallel HDF5) needs a dataset that
- * bypasses the cache (SCR_CACHE_BYPASS=1) or a store that all nodes share (STORE with
- * GROUP=WORLD); elsewhere MPI_File_open of it fails with MPI_ERR_NOT_SAME, and
- * SCR_Complete_output refuses the dataset. A program that finds MPI_File_open in the
- * MPI library before this one, as Python programs do, never returns from that call: set
- * LD_PRELOAD to libscr.so. If a dataset that bypasses the cache has a file at the path
- * of an older one, the returned path is next to the older file, and SCR_Complete_output
- * replaces the older file by the new one. In a restart phase the file must exist and be
+ * resolve to a place under the prefix. In an output phase the file is registered as
+ * part of the dataset and its directory made; calling again for the same name gives the
+ * same path. Each process gets its own path, so a file that several processes write
+ * together (MPI_File_open, parallel HDF5) needs a dataset that bypasses the cache
+ * (SCR_CACHE_BYPASS=1) or a store that all nodes share (STORE with GROUP=WORLD);
+ * elsewhere MPI_File_open of it fails with MPI_ERR_NOT_SAME, and SCR_Complete_output
+ * refuses the dataset. A program that finds MPI_File_open in the MPI library before
+ * this one, as Python programs do, never returns from that call: set LD_PRELOAD to
+ * libscr.so. If a dataset that bypasses the cache has a file at the path of an older
+ * one, the returned path is next to the older file, and SCR_Complete_output replaces
+ * the older file by the new one. In a restart phase the file must exist and be
  * readable; a bare file name that is no path of such a file is looked up among the
  * names of the checkpoint's files, of this process first. Outside of both phases, also
  * before SCR_Init and after SCR_Finalize, name is copied to file. Where SCR does not
- * run (SCR_ENABLE=0, or SCR_Init failed) file is name, and in an output phase the
- * directory of the file is made. After an error file is empty, so that a program that
- * ignores the error opens no file; where SCR does not run it is name. After
- * SCR_Start_output has failed it is an error up to the next collective call, mostly
- * SCR_Complete_output. */
+ * run file is name, even after an error, and in an output phase its directory is made.
+ * Otherwise an error leaves file empty. After SCR_Start_output has failed it is an
+ * error up to the next collective call, mostly SCR_Complete_output. */
 SCR_API int SCR_Route_file(const char *name, char *file);
 
 /* --- checkpoints and output --- */
@@ -150,17 +136,15 @@ SCR_API int SCR_Route_file(const char *name, char *file);
 /* *flag = 1 when a checkpoint is advisable now, else 0; same on all processes. */
 SCR_API int SCR_Need_checkpoint(int *flag);
 
-/* SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT) and SCR_Complete_output under their older
- * names. */
+/* Older names of SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT), SCR_Complete_output. */
 SCR_API int SCR_Start_checkpoint(void);
 SCR_API int SCR_Complete_checkpoint(int valid);
 
 /* Opens an output phase. name: of the dataset, shorter than SCR_MAX_FILENAME, same on
  * all processes, or NULL or "" for "scr.dataset.<id>". flags: SCR_FLAG_CHECKPOINT,
  * SCR_FLAG_OUTPUT or both. If there is no room for the old checkpoints and the new one,
- * or SCR_CACHE_SIZE requires it, old checkpoints in cache are deleted when all
- * processes have begun; else SCR_Complete_output deletes them when the new one is
- * protected. */
+ * or SCR_CACHE_SIZE requires it, old ones are deleted from cache when all processes
+ * have begun; else SCR_Complete_output deletes them when the new one is protected. */
 SCR_API int SCR_Start_output(const char *name, int flags);
 
 /* Closes the output phase. The process has closed all its files; valid = 1 if they were
@@ -170,37 +154,31 @@ SCR_API int SCR_Start_output(const char *name, int flags);
  * protected is dropped, like a checkpoint without any file; older ones remain. Output
  * that could not be copied stays in cache and its flush is retried later; a checkpoint
  * whose periodic flush (SCR_FLUSH) failed is a warning. Where SCR does not run,
- * SCR_SUCCESS only means that all processes passed 1. If the job must halt (scr_halt,
- * end of the allocation), the newest checkpoint is flushed and the process ends with
- * exit(0), unless SCR_HALT_ENABLED=0. */
+ * SCR_SUCCESS only means that all processes passed 1. If the job must halt, flushes the
+ * newest checkpoint and ends the process. */
 SCR_API int SCR_Complete_output(int valid);
 
 /* --- restart --- */
 
-/* *flag = 1 if there is a checkpoint to restart from; name (SCR_MAX_FILENAME bytes, or
- * NULL) is its name. */
+/* *flag = 1 if there is a checkpoint to restart from; name (or NULL): its name. */
 SCR_API int SCR_Have_restart(int *flag, char *name);
 SCR_API int SCR_Start_restart(char *name);
-/* valid = 1 if this process read all it needed. If any passed 0, that checkpoint is
- * abandoned, the next older one is loaded (SCR_Have_restart reports whether there is
- * one) and an error is returned on all processes. */
+/* valid = 1 if this process read all it needed. If any passed 0, the next older
+ * checkpoint is loaded, if any (SCR_Have_restart), and all processes get an error. */
 SCR_API int SCR_Complete_restart(int valid);
 
 /* --- restart on a different number of processes ---
  *
  * A program may be started on M processes and restart from what N processes wrote, if
- * it asks for that: with SCR_RESTART_ANY_RANKS=1, by SCR_Config for one, or by a call
- * of SCR_Restart_ranks before SCR_Have_restart. SCR does not offer such a checkpoint to
- * any other program: it stays unchanged for a run with N processes. If it is offered,
- * SCR_Route_file gives any process any file of it in the restart phase, by its path
- * under the prefix directory. The program decides which process reads which file. The
- * files are read in place in the prefix directory, so they are opened for reading only.
+ * it asks for that: with SCR_RESTART_ANY_RANKS=1, or by a call of SCR_Restart_ranks
+ * before SCR_Have_restart. SCR does not offer such a checkpoint to any other program:
+ * it stays unchanged for a run with N processes. If it is offered, SCR_Route_file gives
+ * any process any file of it in the restart phase, by its path under the prefix
+ * directory. The program decides which process reads which file. The files are read in
+ * place in the prefix directory, so they are opened for reading only. After
+ * SCR_Restart_ranks, SCR_Have_restart and SCR_Start_restart:
  *
- *     int ranks, n, i, writer, have;  SCR_Restart_ranks(&ranks);
- *     SCR_Have_restart(&have, name);
- *     SCR_Start_restart(name);
- *     SCR_Restart_files(&n);
- *     for (i = 0; i < n; i++) {
+ *     SCR_Restart_files(&n); for (i = 0; i < n; i++) {
  *         SCR_Restart_file(i, file, &writer);
  *         if (writer % M == me) { SCR_Route_file(file, path);  … read path … }
  *     }
@@ -216,10 +194,10 @@ SCR_API int SCR_Restart_ranks(int *ranks);
  * hundred bytes a file; programs that know the names of their files need none. */
 SCR_API int SCR_Restart_files(int *n);
 /* Local, after SCR_Restart_files. The i-th of them, 0 <= i < n, the same on all
- * processes, by the number of the process that wrote it. file: SCR_MAX_FILENAME bytes
- * for its path under the prefix directory, to be passed to SCR_Route_file; *rank: the
- * process that wrote it (may be NULL). On as many processes as wrote it, SCR_Route_file
- * gives each process its own files, and those files of others that it can read. */
+ * processes, by the number of the process that wrote it. file: its path under the
+ * prefix directory, to be passed to SCR_Route_file; *rank: the process that wrote it
+ * (may be NULL). On as many processes as wrote it, SCR_Route_file gives each process
+ * its own files, and those files of others that it can read. */
 SCR_API int SCR_Restart_file(int i, char *file, int *rank);
 
 /* --- what there is --- */
@@ -231,21 +209,20 @@ SCR_API int SCR_Restart_file(int i, char *file, int *rank);
  * verifies what it takes from the prefix directory. *n = 0 where SCR does not run. */
 SCR_API int SCR_Datasets(int *n);
 /* Local, after SCR_Datasets. The i-th of them, 0 <= i < n, the same on all processes,
- * newest first. Each pointer may be NULL. name: SCR_MAX_FILENAME bytes; *id: its
- * number, as commands have it; *flags: SCR_FLAG_CHECKPOINT, SCR_FLAG_OUTPUT,
- * SCR_FLAG_IN_CACHE, SCR_FLAG_IN_PREFIX (without both it is incomplete or damaged), and
- * SCR_FLAG_RESTARTABLE if SCR_Have_restart may offer it, once newer ones are refused;
- * of a different number of processes only in cache, after the program has asked for it.
- * *bytes: of the files of all processes; *when: it was begun, in seconds since 1970;
- * both 0 if that is not known. A program that wants another dataset than the newest
- * passes its name to SCR_Current before SCR_Have_restart. */
+ * newest first. Each pointer may be NULL. *id: its number, as commands have it; *flags:
+ * SCR_FLAG_CHECKPOINT, SCR_FLAG_OUTPUT, SCR_FLAG_IN_CACHE, SCR_FLAG_IN_PREFIX (without
+ * both it is incomplete or damaged), and SCR_FLAG_RESTARTABLE if SCR_Have_restart may
+ * offer it, once newer ones are refused; of a different number of processes only in
+ * cache, after the program has asked for it. *bytes: of the files of all processes;
+ * *when: it was begun, in seconds since 1970; both 0 if that is not known. To restart
+ * from another one than the newest, pass its name to SCR_Current before
+ * SCR_Have_restart. */
 SCR_API int SCR_Dataset(int i, char *name, int *id, int *flags, double *bytes,
                         double *when);
 
 /* --- the rest --- */
 
-/* *flag = 1 when the program should stop now (halt file, end of the allocation near):
- * SCR_Finalize then flushes the newest checkpoint. */
+/* *flag = 1 when the job must halt; SCR_Finalize then flushes the newest checkpoint. */
 SCR_API int SCR_Should_exit(int *flag);
 
 /* Dataset `name` is the one to restart from (before SCR_Have_restart; newer datasets
@@ -262,10 +239,9 @@ SCR_API int SCR_Drop(const char *name);
 SCR_API char *SCR_Get_version(void);
 
 /* Local, at any time. Returns the code of this process' last call that could fail
- * (SCR_SUCCESS if it succeeded, or there was none). text: SCR_MAX_FILENAME bytes, or
- * NULL; the printed line without the leading "SCR: error:" (after a local call also
- * without "rank N:"), or "". The only way to distinguish an error of SCR_Config from a
- * parameter without a value. */
+ * (SCR_SUCCESS if it succeeded, or there was none). text (may be NULL): the printed
+ * line without "SCR: error:" (after a local call also without "rank N:"), or "". Only
+ * this distinguishes an error of SCR_Config from a parameter without a value. */
 SCR_API int SCR_Last_error(char *text);
 
 #ifdef __cplusplus

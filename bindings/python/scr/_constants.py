@@ -5,8 +5,8 @@ VERSION = "4.0.0"
 
 SUCCESS = 0
 FAILURE = 1  # any error without a more precise code
-MAX_FILENAME = 1024
-FLAG_NONE = 0  # for initialising variables; in SCR_Start_output as SCR_FLAG_OUTPUT
+MAX_FILENAME = 1024  # NUL included
+FLAG_NONE = 0  # for variables; SCR_Start_output takes it as OUTPUT
 FLAG_CHECKPOINT = 1  # the program can restart from it
 FLAG_OUTPUT = 2  # it must reach the prefix directory
 FLAG_IN_CACHE = 4  # it is whole in cache, or can be rebuilt there
