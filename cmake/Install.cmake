@@ -16,7 +16,7 @@ install(TARGETS scr_shared EXPORT scrTargets LIBRARY DESTINATION ${CMAKE_INSTALL
         COMPONENT runtime NAMELINK_COMPONENT dev)
 install(TARGETS scr_static EXPORT scrStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         COMPONENT dev)
-install(FILES include/scr.h include/scr.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+install(FILES include/scr.h include/scr.hpp include/scr_calls.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 
 # The program, and its other names as links beside it, in the build directory too.
 if(TARGET scr_tool)

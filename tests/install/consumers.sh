@@ -27,7 +27,7 @@ check() {
 cmake --install "$build" --prefix "$prefix" >"$work/log" || fail "$(cat "$work/log")"
 libdir=$(dirname "$(dirname "$(find "$prefix" -name scr.pc)")")
 
-for file in include/scr.h include/scr.hpp bin/scr bin/scr_index bin/scr_drill libexec/scr/heat2d \
+for file in include/scr.h include/scr.hpp include/scr_calls.hpp bin/scr bin/scr_index bin/scr_drill libexec/scr/heat2d \
     "${libdir#"$prefix"/}/libscr.so" "${libdir#"$prefix"/}/libscr.a"; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done

@@ -54,7 +54,7 @@ done
 without=" SCR_Configf SCR_Start_checkpoint SCR_Complete_checkpoint SCR_Get_version "
 for call in $(sed -n 's/^SCR_API [^(;]*\(SCR_[A-Za-z_]*\)(.*/\1/p' "$root/include/scr.h"); do
     case $without in *" $call "*) continue ;; esac
-    grep -q "\b$call(" "$root/include/scr.hpp" || {
+    grep -q "\b$call(" "$root"/include/scr*.hpp || {
         bad=$((bad + 1))
         echo "FAIL: scr.hpp does not call $call"
     }
