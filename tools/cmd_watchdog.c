@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_watchdog: kills a run that has stopped making datasets. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/str.h"
+#include "base/units.h"
 #include "runfile.h"
 #include "watch.h"
 
@@ -18,7 +18,7 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-static const struct timespec TICK = { .tv_sec = 1 };
+enum { TICK_MS = 1000 };
 
 /* Without a record of earlier steps, the newest may belong to any program. */
 static int check_alone(const struct job *job, struct scr_err *err)
@@ -59,7 +59,7 @@ static int watch(struct job *job, const char *step, struct scr_err *err)
     char *what = NULL;
     scr_watch_start(&job->prm, &w);
     while (!scr_watch_hangs(job->t, &w, &limit))
-        (void)nanosleep(&TICK, NULL);
+        scr_nap_ms(TICK_MS);
     int rc;
     TRY_OUT(kill_run(job, step, &what, err));
     scr_tool_print(job->t, "no new dataset for %.0f seconds: %s\n", limit,

@@ -341,13 +341,13 @@ static int is_asked_to_end(const struct round *r)
 /* The nodes report nothing while they copy; what they have written does. */
 static void watch(struct round *r, uint64_t bytes)
 {
-    static const struct timespec pause = { 0, 50 * 1000 * 1000 };
+    enum { LOOK_MS = 50 };
     struct scr_progress bar;
     char *stage = scr_stage_dir(&r->s->t->prefix, r->id);
     double next = scr_now_mono() + 1;
     scr_progress_start(&bar, r->s->t->log.out, bytes);
     while (!atomic_load(&r->ended)) {
-        nanosleep(&pause, NULL);
+        scr_nap_ms(LOOK_MS);
         r->s->stop |= is_asked_to_end(r);
         if (bar.out == NULL || stage == NULL || scr_now_mono() < next)
             continue;

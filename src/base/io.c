@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/dir.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 
 /* The kernel moves at most 2 GiB - 4 KiB a call anyway; this keeps a size in ssize_t.
  */
@@ -234,11 +234,10 @@ out:
  * at a name that finds it stale, the client asks the server for the name again. */
 static void look_again(const struct scr_sys *sys, const char *path, int tries)
 {
-    enum { NAP_NS = 5000000 };
-    const struct timespec nap = { 0, tries * NAP_NS };
+    enum { NAP_MS = 5 };
     struct stat st;
     (void)scr_file_stat(sys, path, &st, NULL);
-    nanosleep(&nap, NULL);
+    scr_nap_ms(tries * NAP_MS);
 }
 
 int scr_file_load(const struct scr_sys *sys, const char *path, size_t max, void **buf,

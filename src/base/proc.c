@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -222,7 +221,7 @@ int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err)
     double end = scr_now_mono() + timeout_s;
     if (pid <= 0) /* waitpid would take any child of ours */
         return scr_fail(err, SCR_E_ARG, 0, "wait for process %ld", (long)pid);
-    for (long ms = 1;; ms = 2 * ms < TICK_MS ? 2 * ms : TICK_MS) {
+    for (int ms = 1;; ms = 2 * ms < TICK_MS ? 2 * ms : TICK_MS) {
         int got = reap(pid, timeout_s < 0 ? 0 : WNOHANG, status);
         if (got > 0)
             return SCR_OK;
@@ -232,7 +231,7 @@ int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err)
             return scr_fail(err, SCR_E_LOCKED, 0,
                             "process %ld still running after %.1f seconds", (long)pid,
                             timeout_s);
-        nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
+        scr_nap_ms(ms);
     }
 }
 

@@ -37,4 +37,7 @@ int scr_parse_iso(const char *s, double *seconds);
 double scr_now_mono(void);
 uint64_t scr_now_usec(void);
 
+/* Sleeps ms milliseconds, or until a signal arrives. */
+void scr_nap_ms(int ms);
+
 #endif

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/io.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "core/ctx.h"
 #include "core/phase.h"
 
@@ -17,12 +17,6 @@ enum {
     HOLD_MAX = 4096,
     FILE_MAX = 16 << 20 /* as scr drill takes */
 };
-
-static void sleep_ms(int ms)
-{
-    struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
-    nanosleep(&t, NULL);
-}
 
 /* How often the phase was entered, from the phase file. */
 static int count_entries(const char *told, const char *phase)
@@ -65,7 +59,7 @@ static void wait_while_held(const struct scr_ctx *ctx, const char *phase)
 {
     char *hold = scr_asprintf("%s.hold", ctx->prm.phase_file);
     while (hold != NULL && is_held(ctx, hold, phase))
-        sleep_ms(HOLD_MS);
+        scr_nap_ms(HOLD_MS);
     free(hold);
 }
 
@@ -81,7 +75,7 @@ void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id)
                                     strlen(line), 0600, &err) != SCR_OK)
             scr_log(&ctx->log, SCR_LOG_WARN, "SCR_PHASE_FILE: %s", err.text);
         free(line);
-        sleep_ms(ctx->prm.phase_delay);
+        scr_nap_ms(ctx->prm.phase_delay);
         wait_while_held(ctx, phase);
     }
     scr_barrier_all(&ctx->world);

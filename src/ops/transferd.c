@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/hashfile.h"
 #include "base/ids.h"
@@ -26,7 +25,7 @@
 #include "xfer/xfer.h"
 
 enum {
-    TICK_NS = 50000000,
+    TICK_MS = 50,
     LIFE_MS = 3000, /* a process that checks whether we live holds the lock for a
                      * moment */
     REPORT_S = 30,  /* until one whose report cannot be written ends all the same */
@@ -637,7 +636,7 @@ int scr_transferd_run(const struct scr_env *env, const struct scr_transferd_opts
     while (rc == SCR_OK && !d.over) {
         tick(&d);
         if (!d.over)
-            nanosleep(&(struct timespec){ .tv_nsec = TICK_NS }, NULL);
+            scr_nap_ms(TICK_MS);
     }
     daemon_fini(&d);
     if (rc == SCR_OK && o->once && d.failed.code != SCR_OK)

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/dir.h"
 #include "base/hashfile.h"
@@ -574,12 +573,12 @@ static int look(const struct scr_env *env, const char *dir, struct scr_lock_hold
 int scr_cntl_wait_unused(const struct scr_env *env, const char *dir, double wait_s,
                          struct scr_err *err)
 {
-    static const struct timespec nap = { 0, 100 * 1000 * 1000 };
+    enum { LOOK_MS = 100 };
     struct scr_lock_holder who;
     double end = scr_now_mono() + wait_s;
     TRY(look(env, dir, &who, err));
     while (who.held && scr_now_mono() < end) {
-        nanosleep(&nap, NULL);
+        scr_nap_ms(LOOK_MS);
         TRY(look(env, dir, &who, err));
     }
     if (!who.held)

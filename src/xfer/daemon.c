@@ -29,7 +29,7 @@
 /* Seconds between looks at the file, and at the process. */
 static const double LOOK = 0.02, LIFE = 0.3;
 static const double DEATH = 5; /* until a killed process has released its lock */
-enum { NAP_NS = 20000000, LOG_MAX = 1 << 20 };
+enum { NAP_MS = 20, LOG_MAX = 1 << 20 };
 
 /* How far the process has come, as far as this one can see. */
 struct watch {
@@ -49,11 +49,6 @@ struct scr_daemon {
     int missed;     /* transfers in a row that could not be listed */
     int started, lost;
 };
-
-static void nap(void)
-{
-    nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
-}
 
 char *scr_daemon_path(const char *dir, const char *name)
 {
@@ -83,7 +78,7 @@ int scr_daemon_kill(const struct scr_sys *sys, const char *dir, double secs,
     if (who.held && who.pid > 0)
         (void)scr_proc_kill((pid_t)who.pid, SIGKILL, NULL);
     while (who.held && scr_now_mono() < end) {
-        nap();
+        scr_nap_ms(NAP_MS);
         TRY(scr_daemon_look(sys, dir, &who, err));
     }
     if (!who.held)
@@ -529,7 +524,7 @@ int scr_daemon_release(const struct scr_sys *sys, const char *dir, double patien
         left = 0;
         rc = update(sys, file, edit_tidy, &left, &why);
         if (left)
-            nap();
+            scr_nap_ms(NAP_MS);
     }
     if (file != NULL && rc != SCR_OK) { /* whatever was the matter: it is no more */
         rc = scr_daemon_kill(sys, dir, DEATH, err);

@@ -4,14 +4,14 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/str.h"
+#include "base/units.h"
 #include "xfer/mover.h"
 
 enum {
     THREADS = 4, /* of a process: enough to keep a server busy while one waits */
-    LOOK_NS = 20000000
+    LOOK_MS = 20
 };
 
 void scr_mover_append(struct scr_mover *m, struct scr_xfer *x)
@@ -225,7 +225,7 @@ int scr_mover_wait(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
 {
     scr_mover_go(m);
     while (m->back_end->look != NULL && scr_mover_poll(m, x) == SCR_XFER_RUNNING)
-        nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
+        scr_nap_ms(LOOK_MS);
     pthread_mutex_lock(&m->lock);
     while (x->state == SCR_XFER_RUNNING)
         pthread_cond_wait(&m->moved, &m->lock);
