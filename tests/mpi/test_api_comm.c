@@ -260,15 +260,20 @@ MPI_CASE(a_member_without_scr_keeps_to_its_processes)
     }
 }
 
+static void start_without_a_duplicate(struct mpi_test *t, const struct member *m)
+{
+    test_dups_fail = 1;
+    CHECK_INT(SCR_Init_comm(m->comm), SCR_E_MPI);
+    test_dups_fail = 0;
+}
+
 /* SCR_Config asks the processes of the member, too, not those of the world. */
 MPI_CASE(a_member_without_a_duplicate_does_not_wait_for_others)
 {
     struct member m;
     join(t, &m);
     if (m.number == 0) {
-        test_dups_fail = 1;
-        CHECK_INT(SCR_Init_comm(m.comm), SCR_E_MPI);
-        test_dups_fail = 0;
+        start_without_a_duplicate(t, &m);
         CHECK(SCR_Config("SCR_FLUSH") == NULL);
         CHECK_INT(SCR_Last_error(NULL), SCR_SUCCESS);
         CHECK_INT(SCR_Finalize(), SCR_SUCCESS);
@@ -283,11 +288,8 @@ MPI_CASE(a_member_without_a_duplicate_frees_its_communicator)
     int need = 0;
     struct member m;
     join(t, &m);
-    if (m.number == 0) {
-        test_dups_fail = 1;
-        CHECK_INT(SCR_Init_comm(m.comm), SCR_E_MPI);
-        test_dups_fail = 0;
-    }
+    if (m.number == 0)
+        start_without_a_duplicate(t, &m);
     if (m.comm != MPI_COMM_NULL)
         MPI_Comm_free(&m.comm);
     if (m.number == 0) {
