@@ -3,7 +3,7 @@
 #include "base/interval.h"
 
 #include <math.h>
-#include <string.h>
+#include <stddef.h>
 
 /* --- one level --- */
 
@@ -61,74 +61,13 @@ double scr_interval_waste(double cost, double rate, double interval)
 
 /* --- several levels --- */
 
-/* Periods of the levels of a set, each taking the failures of those below it that are
- * not in it; returns the overhead. */
-static double try_levels(const struct scr_ckpt_level *levels, int n, unsigned set,
-                         double *period)
-{
-    double overhead = 0, rate = 0;
-    for (int l = 0; l < n; l++) {
-        rate += levels[l].rate;
-        period[l] = 0;
-        if ((set >> l & 1) == 0)
-            continue;
-        period[l] = rate > 0 ? sqrt(2 * levels[l].cost / rate) : INFINITY;
-        overhead += sqrt(2 * levels[l].cost * rate);
-        rate = 0;
-    }
-    return overhead;
-}
-
-static int round_ratio(double ratio)
-{
-    return ratio < 1e9 ? (int)fmax(1, round(ratio)) : (int)1e9;
-}
-
-/* All sets are tried; of two that are as good the one with fewer levels is as well. In
- * the best one periods rise from level to level: merging two that do not saves. */
-int scr_schedule_find(const struct scr_ckpt_level *levels, int n,
-                      struct scr_schedule *s)
-{
-    double best[SCR_LEVELS_MAX] = { 0 }, period[SCR_LEVELS_MAX];
-    int used = 0;
-    if (n < 1 || n > SCR_LEVELS_MAX)
-        return 0;
-    for (int l = 0; l < n; l++) {
-        if (!(levels[l].cost > 0) || !is_cost(levels[l].rate) ||
-            isinf(levels[l].cost) || isinf(levels[l].rate))
-            return 0;
-        used = levels[l].rate > 0 ? l + 1 : used;
-    }
-    *s = (struct scr_schedule){ .interval = INFINITY,
-                                .overhead = used > 0 ? INFINITY : 0 };
-    for (unsigned set = 1u << used >> 1; used > 0 && set < 1u << used; set++) {
-        double overhead = try_levels(levels, used, set, period);
-        if (overhead >= s->overhead)
-            continue;
-        s->overhead = overhead;
-        memcpy(best, period, sizeof best);
-    }
-    double lower = 0;
-    for (int l = 0; l < used; l++) {
-        if (!(best[l] > 0) || isinf(best[l]))
-            continue;
-        if (lower > 0)
-            s->every[l] = round_ratio(best[l] / lower);
-        else {
-            s->every[l] = 1;
-            s->interval = best[l];
-        }
-        lower = best[l];
-    }
-    return 1;
-}
-
 /* The ratio of the periods that are best for each level alone; 0: no flush needed. */
 static int flushes_best(const struct scr_ckpt_level level[2])
 {
     double first = scr_interval_young(level[0].cost, 1 / level[0].rate);
     double second = scr_interval_young(level[1].cost, 1 / level[1].rate);
-    return level[1].rate > 0 ? round_ratio(fmin(second / first, SCR_PACE_MOST)) : 0;
+    double ratio = fmin(second / first, SCR_PACE_MOST);
+    return level[1].rate > 0 ? (int)fmax(1, round(ratio)) : 0;
 }
 
 struct scr_pace scr_pace_find(const struct scr_ckpt_level level[2], double drain,

@@ -32,24 +32,6 @@ struct scr_ckpt_level {
     double recover; /* time to restart from it; only the Markov model counts it */
 };
 
-/* When each level is due: level 0 would be every `interval` seconds. Of a level that is
- * useless, as the next one is about as cheap for what it is needed for, every is 0, and
- * the next is used for its failures. Else every counts checkpoints of the next lower
- * level that is used, of which this is one: {1, 27} is a checkpoint of level 1 after 26
- * of level 0. The lowest that is used has 1. */
-struct scr_schedule {
-    double interval;
-    int every[SCR_LEVELS_MAX];
-    double overhead; /* time lost for a second of work, first order */
-};
-/* The best choice of levels and their periods, to the first order: minimizes the sum of
- * C/T + rate T/2 (Benoit et al., IEEE TC 66(7), 2017). n from 1 to SCR_LEVELS_MAX,
- * costs above 0. Levels above the last with a rate above 0 are not used; without any
- * the interval is infinite. Returns 0, and *s is not set, where an argument is not as
- * it has to be, else 1. */
-int scr_schedule_find(const struct scr_ckpt_level *levels, int n,
-                      struct scr_schedule *s);
-
 /* Two levels: checkpoints in cache, and one out of `every` of them is also flushed. */
 struct scr_pace {
     double interval; /* seconds of computing between two checkpoints */
@@ -57,14 +39,13 @@ struct scr_pace {
 };
 enum { SCR_PACE_MOST = 1000000 };
 /* Costs and rates are as in struct scr_ckpt_level. level[0] is the checkpoint in cache,
- * level[1] its flush, which needs one in cache: that is why this is not
- * scr_schedule_find, which may leave out the first level. every > 0: the number is
- * given, and only the interval is found. 0: it is the ratio of the periods that are
- * best for each level, from 1 to SCR_PACE_MOST, and larger where a flush takes `drain`
- * seconds in the background: it ends before the next one begins. Without a rate of the
- * second level none is flushed. Then the interval is scr_interval_best of the costs of
- * an interval, and of the rate at which intervals are lost: after a failure of class 1
- * those since the last flush. */
+ * level[1] its flush, which needs one in cache. every > 0: the number is given, and
+ * only the interval is found. 0: it is the ratio of the periods that are best for each
+ * level, from 1 to SCR_PACE_MOST, and larger where a flush takes `drain` seconds in the
+ * background: it ends before the next one begins. Without a rate of the second level
+ * none is flushed. Then the interval is scr_interval_best of the costs of an interval,
+ * and of the rate at which intervals are lost: after a failure of class 1 those since
+ * the last flush. */
 struct scr_pace scr_pace_find(const struct scr_ckpt_level level[2], double drain,
                               int every);
 

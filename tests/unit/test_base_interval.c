@@ -93,73 +93,17 @@ static void an_error_costs_little(void **state)
     }
 }
 
-/* --- several levels --- */
-
-static void schedule_of_two_levels(void **state)
-{
-    (void)state;
-    const struct scr_ckpt_level two[] = { { 9, 7.78e-6, 0 }, { 438, 5.19e-7, 0 } };
-    struct scr_schedule s;
-    assert_int_equal(scr_schedule_find(two, 2, &s), 1);
-    IS_NEAR(s.interval, 1521, 0.5);
-    assert_int_equal(s.every[0], 1);
-    assert_int_equal(s.every[1], 27);
-    IS_NEAR(s.overhead, sqrt(2 * 9 * 7.78e-6) + sqrt(2 * 438 * 5.19e-7), 1e-12);
-}
-
-static void useless_levels_are_dropped(void **state)
-{
-    (void)state;
-    struct scr_schedule s;
-    /* The second is wanted seldom and costs what the third does. */
-    const struct scr_ckpt_level three[] = { { 9, 7.78e-6, 0 },
-                                            { 430, 3e-8, 0 },
-                                            { 438, 5.19e-7, 0 } };
-    assert_int_equal(scr_schedule_find(three, 3, &s), 1);
-    assert_int_equal(s.every[0], 1);
-    assert_int_equal(s.every[1], 0);
-    assert_int_equal(s.every[2], 26);
-    IS_NEAR(s.overhead, sqrt(2 * 9 * 7.78e-6) + sqrt(2 * 438 * 5.49e-7), 1e-12);
-    /* Nothing needs the first, or the last. */
-    const struct scr_ckpt_level middle[] = { { 9, 0, 0 },
-                                             { 50, 1e-6, 0 },
-                                             { 438, 0, 0 } };
-    assert_int_equal(scr_schedule_find(middle, 3, &s), 1);
-    assert_true(s.every[0] == 0 && s.every[1] == 1 && s.every[2] == 0);
-    IS_NEAR(s.interval, 10000, 1e-6);
-    /* Nothing fails. */
-    const struct scr_ckpt_level none[] = { { 9, 0, 0 } };
-    assert_int_equal(scr_schedule_find(none, 1, &s), 1);
-    assert_true(isinf(s.interval) && s.overhead == 0 && s.every[0] == 0);
-}
-
-static void schedules_that_cannot_be(void **state)
-{
-    (void)state;
-    struct scr_schedule s;
-    const struct scr_ckpt_level good = { 1, 1, 0 };
-    const struct scr_ckpt_level bad[] = { { 0, 1, 0 },   { -1, 1, 0 },
-                                          { NAN, 1, 0 }, { INFINITY, 1, 0 },
-                                          { 1, -1, 0 },  { 1, NAN, 0 } };
-    assert_int_equal(scr_schedule_find(&good, 0, &s), 0);
-    assert_int_equal(scr_schedule_find(&good, SCR_LEVELS_MAX + 1, &s), 0);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(scr_schedule_find(&bad[i], 1, &s), 0);
-}
-
 /* --- the Markov model --- */
 
 static void pace_of_two_levels(void **state)
 {
     (void)state;
     const struct scr_ckpt_level level[2] = { { 9, 7.78e-6, 0 }, { 438, 5.19e-7, 0 } };
-    struct scr_schedule s;
-    assert_int_equal(scr_schedule_find(level, 2, &s), 1);
     struct scr_pace p = scr_pace_find(level, 0, 0);
-    assert_int_equal(p.every, s.every[1]);
+    assert_int_equal(p.every, 27);
     double n = p.every, rate = 7.78e-6 + n * 5.19e-7;
     IS_NEAR(p.interval, scr_interval_best(9 + 438 / n, 1 / rate), 1e-9);
-    IS_NEAR(p.interval / s.interval, 1, 0.02);
+    IS_NEAR(p.interval / 1521, 1, 0.02); /* of the first level alone */
     /* a number that is given */
     p = scr_pace_find(level, 0, 3);
     assert_int_equal(p.every, 3);
@@ -344,20 +288,20 @@ static void simulation_agrees_with_markov(void **state)
 }
 
 /* What the first order chooses, and says of it, is what happens. */
-static void simulation_agrees_with_the_schedule(void **state)
+static void simulation_agrees_with_the_pace(void **state)
 {
     (void)state;
     const struct scr_ckpt_level levels[] = { { 9, 7.78e-6, 9 }, { 438, 5.19e-7, 438 } };
-    struct scr_schedule s;
-    assert_int_equal(scr_schedule_find(levels, 2, &s), 1);
-    struct scr_markov m = { 2, { levels[0], levels[1] }, { s.every[1] - 1, 1 }, 0 };
-    m.interval = s.interval;
+    struct scr_pace p = scr_pace_find(levels, 0, 0);
+    struct scr_markov m = { 2, { levels[0], levels[1] }, { p.every - 1, 1 }, 0 };
+    double overhead = sqrt(2 * 9 * 7.78e-6) + sqrt(2 * 438 * 5.19e-7);
+    m.interval = p.interval;
     double is = simulate(&m, 20000, 1974), model = scr_markov_efficiency(&m, NULL);
     IS_NEAR(is, model, 0.001);
-    IS_NEAR(is, 1 / (1 + s.overhead), 0.002);
-    m.interval = s.interval / 2;
+    IS_NEAR(is, 1 / (1 + overhead), 0.002);
+    m.interval = p.interval / 2;
     assert_true(scr_markov_efficiency(&m, NULL) < model);
-    m.interval = s.interval * 2;
+    m.interval = p.interval * 2;
     assert_true(scr_markov_efficiency(&m, NULL) < model);
 }
 
@@ -368,16 +312,13 @@ int main(void)
         cmocka_unit_test(the_best_is_a_minimum),
         cmocka_unit_test(limits_and_nonsense),
         cmocka_unit_test(an_error_costs_little),
-        cmocka_unit_test(schedule_of_two_levels),
-        cmocka_unit_test(useless_levels_are_dropped),
-        cmocka_unit_test(schedules_that_cannot_be),
         cmocka_unit_test(pace_of_two_levels),
         cmocka_unit_test(pace_where_a_level_is_useless),
         cmocka_unit_test(published_efficiencies),
         cmocka_unit_test(one_level_is_the_closed_form),
         cmocka_unit_test(models_that_cannot_be),
         cmocka_unit_test(simulation_agrees_with_markov),
-        cmocka_unit_test(simulation_agrees_with_the_schedule),
+        cmocka_unit_test(simulation_agrees_with_the_pace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
