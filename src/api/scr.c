@@ -705,16 +705,24 @@ int SCR_Restart_ranks(int *ranks)
     return leave_local(rc, &err);
 }
 
-int SCR_Restart_files(int *n)
+/* A collective call that answers with a number, 0 after an error. */
+static int ask_all(enum scr_call call, int *answer,
+                   int (*work_all)(struct scr_ctx *ctx, int *answer,
+                                   struct scr_err *err))
 {
     struct scr_err err = SCR_ERR_INIT;
     int rc;
-    if (n)
-        *n = 0;
-    struct scr_ctx *ctx = enter(SCR_CALL_RESTART_FILES, &err, &rc);
+    if (answer)
+        *answer = 0;
+    struct scr_ctx *ctx = enter(call, &err, &rc);
     if (ctx != NULL)
-        rc = scr_restart_files_all(ctx, n, &err);
+        rc = work_all(ctx, answer, &err);
     return leave(rc, &err);
+}
+
+int SCR_Restart_files(int *n)
+{
+    return ask_all(SCR_CALL_RESTART_FILES, n, scr_restart_files_all);
 }
 
 int scr_bind_restart_file(int i, char *file, size_t size, int *rank)
@@ -734,14 +742,7 @@ int SCR_Restart_file(int i, char *file, int *rank)
 
 int SCR_Datasets(int *n)
 {
-    struct scr_err err = SCR_ERR_INIT;
-    int rc;
-    if (n)
-        *n = 0;
-    struct scr_ctx *ctx = enter(SCR_CALL_DATASETS, &err, &rc);
-    if (ctx != NULL)
-        rc = scr_datasets_all(ctx, n, &err);
-    return leave(rc, &err);
+    return ask_all(SCR_CALL_DATASETS, n, scr_datasets_all);
 }
 
 /* row is empty after an error. */
@@ -782,14 +783,7 @@ int scr_bind_dataset_name(int i, char *name, size_t size)
 
 int SCR_Should_exit(int *flag)
 {
-    struct scr_err err = SCR_ERR_INIT;
-    int rc;
-    if (flag)
-        *flag = 0;
-    struct scr_ctx *ctx = enter(SCR_CALL_EXIT, &err, &rc);
-    if (ctx != NULL)
-        rc = scr_should_exit_all(ctx, flag, &err);
-    return leave(rc, &err);
+    return ask_all(SCR_CALL_EXIT, flag, scr_should_exit_all);
 }
 
 /* A call about the dataset of that name. */
