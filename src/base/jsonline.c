@@ -2,7 +2,6 @@
 /* A line of JSON, taken apart in place. */
 #include "base/jsonline.h"
 
-#include <stdint.h>
 #include <string.h>
 
 static int bad(struct scr_jsonline *j)

@@ -14,8 +14,6 @@
 #ifndef SCR_BASE_JSONLINE_H
 #define SCR_BASE_JSONLINE_H
 
-#include <stddef.h>
-
 enum scr_json { SCR_JSON_TEXT, SCR_JSON_NUMBER, SCR_JSON_OTHER };
 
 struct scr_jsonline {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "base/units.h"
 #include "core/asyncctl.h"
 #include "core/cachectl.h"
 #include "core/ctx.h"
@@ -17,7 +16,6 @@
 #include "core/revive.h"
 #include "core/sharedstore.h"
 #include "core/stock.h"
-#include "core/topo.h"
 #include "fmt/state.h"
 #include "par/migrate/distribute.h"
 #include "par/pfs/lists.h"

@@ -17,7 +17,6 @@
 #ifndef SCR_FMT_FILEMAP_H
 #define SCR_FMT_FILEMAP_H
 
-#include "base/env.h"
 #include "base/io.h"
 #include "base/table.h"
 #include "fmt/meta.h"

@@ -20,7 +20,6 @@
 #ifndef SCR_FMT_RANK2FILE_H
 #define SCR_FMT_RANK2FILE_H
 
-#include "base/env.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/table.h"

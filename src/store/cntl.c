@@ -29,7 +29,7 @@ enum {
 int scr_cntl_open(const struct scr_env *env, const char *dir, int local_rank,
                   struct scr_cntl *c, struct scr_err *err)
 {
-    *c = (struct scr_cntl){ .local_rank = local_rank, .jnl_fd = -1 };
+    *c = (struct scr_cntl){ .jnl_fd = -1 };
     TRY(scr_dir_make_private(env->sys, dir, "", 0700, err));
     c->dir = scr_strdup(dir);
     c->map_path = scr_asprintf("%s/" MAP "%d" SUFFIX, dir, local_rank);

@@ -16,9 +16,8 @@
 #include "fmt/filemap.h"
 
 struct scr_cntl {
-    char *dir;      /* control directory */
-    int local_rank; /* whose files write calls touch */
-    int jnl_fd;     /* open journal, -1 */
+    char *dir;  /* control directory */
+    int jnl_fd; /* open journal, -1 */
     char *map_path, *jnl_path;
 };
 

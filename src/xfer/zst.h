@@ -18,7 +18,7 @@
 #include "base/err.h"
 
 #define SCR_ZST_SUFFIX ".zst" /* of files that are frames */
-enum { SCR_ZST_LEVEL = 3, SCR_ZST_LEVEL_MAX = 22 };
+enum { SCR_ZST_LEVEL = 3 };
 
 /* 1 if built with libzstd; else the two makers fail with SCR_E_UNSUPPORTED. */
 int scr_zst_have(void);
