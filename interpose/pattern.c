@@ -11,11 +11,6 @@
 enum { MAX_DIGITS = 18 };
 static const char blanks[] = " \t\n";
 
-static size_t digits_at(const char *s)
-{
-    return strspn(s, "0123456789");
-}
-
 /* All of s; the number is set when %d is passed. */
 static int matches(const char *p, const char *s, int64_t *number)
 {
@@ -29,7 +24,7 @@ static int matches(const char *p, const char *s, int64_t *number)
             }
         }
         if (p[0] == '%' && p[1] == 'd') {
-            size_t n = digits_at(s);
+            size_t n = strspn(s, "0123456789");
             if (n == 0 || n > MAX_DIGITS)
                 return 0;
             *number = strtoll(s, NULL, 10);

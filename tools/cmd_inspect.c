@@ -32,11 +32,6 @@ static int take_options(struct scr_tool *t, const struct scr_args *a,
     return scr_tool_exclusive(t, a, err, same);
 }
 
-static int is_usable(const struct scr_candidate *c)
-{
-    return c->state <= SCR_CANDIDATE_OUTPUT;
-}
-
 static void print_text(struct scr_tool *t, const struct scr_judgement *j)
 {
     scr_tool_print(t, "  DSET WHERE  STATE      NAME\n");
@@ -63,7 +58,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     else if (rc == SCR_OK)
         print_text(t, &j);
     for (size_t i = 0; i < j.n; i++)
-        usable |= is_usable(&j.c[i]);
+        usable |= j.c[i].state <= SCR_CANDIDATE_OUTPUT;
     scr_judgement_fini(&j);
     return rc == SCR_OK && !usable ? SCR_TOOL_NO : rc;
 }

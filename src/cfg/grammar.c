@@ -42,11 +42,6 @@ static int is_name_char(char ch)
            ch == '_';
 }
 
-static int is_key_char(char ch)
-{
-    return is_name_char(ch) || ch == '.' || ch == '-';
-}
-
 static void skip_blanks(struct cursor *c)
 {
     while (!at_end(c) && is_blank(*c->p))
@@ -174,7 +169,7 @@ char *scr_conf_upper(const char *text, size_t n)
 static int take_key(struct cursor *c, char **key)
 {
     const char *start = c->p;
-    while (!at_end(c) && is_key_char(*c->p))
+    while (!at_end(c) && (is_name_char(*c->p) || *c->p == '.' || *c->p == '-'))
         c->p++;
     size_t n = (size_t)(c->p - start);
     if (n == 0 || n > MAX_NAME ||

@@ -193,11 +193,6 @@ static void tell_of_original(const struct scr_ctx *ctx)
     free(dir);
 }
 
-static int is_node_group(const struct scr_reddesc *red)
-{
-    return strcasecmp(red->group, "NODE") == 0;
-}
-
 /* The sets of a descriptor while they are made. */
 struct making {
     struct scr_cut cut;
@@ -244,7 +239,7 @@ static int make_sets_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
         m->cut.set_size = red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size;
         if (rc == SCR_OK)
             rc = find_value(ctx, red, m, err);
-        rc = is_node_group(red)
+        rc = strcasecmp(red->group, "NODE") == 0
                  ? scr_set_cut_all(&ctx->world, &m->cut, rc, &ctx->cache.sets[i], err)
                  : make_others_all(ctx, red, m, rc, err);
     }

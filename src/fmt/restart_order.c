@@ -129,16 +129,11 @@ struct order {
     const struct scr_restart_copy *taken;
 };
 
-static int is_refused(const struct scr_restart_ask *q, const struct scr_restart_copy *c)
-{
-    return c->foreign && !q->any_ranks;
-}
-
 /* What a look, or the list, says of one whose turn it is. */
 static enum scr_passed outcome(const struct scr_restart_ask *q,
                                const struct scr_restart_copy *c)
 {
-    if (is_refused(q, c))
+    if (c->foreign && !q->any_ranks)
         return SCR_PASSED_RANKS;
     if (c->cached && c->clash && (q->global || c->foreign))
         return SCR_PASSED_NUMBER;

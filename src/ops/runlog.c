@@ -9,11 +9,6 @@
 #include "base/str.h"
 #include "store/eventlog.h"
 
-static int is(const struct scr_event *e, const char *name)
-{
-    return strcmp(e->event, name) == 0;
-}
-
 static int set_text(char **to, const char *text, struct scr_err *err)
 {
     char *copy = scr_strdup(text);
@@ -145,7 +140,7 @@ int scr_runlog_add(struct scr_runlog *l, const struct scr_event *e, struct scr_e
     if (scr_event_by(e) == SCR_BY_LIBRARY && e->at > l->seen)
         l->seen = e->at;
     for (size_t i = 0; i < NKINDS; i++)
-        if (is(e, kinds[i].event))
+        if (strcmp(e->event, kinds[i].event) == 0)
             return kinds[i].take(l, e, err);
     return SCR_OK;
 }

@@ -14,12 +14,6 @@
 
 /* --- files --- */
 
-/* Where a listed file lies; malloc'd. */
-static char *path_of(const struct scr_scan *s, const char *name, int is_red)
-{
-    return scr_path_join(is_red ? s->dir : s->root, name);
-}
-
 /* Enters a file that is there in the recorded size; 1 if it is. */
 static int enter_file(const struct scr_scan *s, scr_hash *rank, const char *name,
                       const scr_meta *meta)
@@ -28,7 +22,7 @@ static int enter_file(const struct scr_scan *s, scr_hash *rank, const char *name
     uint64_t size = 0;
     uint32_t crc;
     int is_red = scr_meta_text(meta, SCR_META_TYPE) != NULL && !scr_meta_is_full(meta);
-    char *path = path_of(s, name, is_red);
+    char *path = scr_path_join(is_red ? s->dir : s->root, name);
     int there = path != NULL && scr_meta_get_filesize(meta, &size) == SCR_OK &&
                 scr_file_stat(s->env->sys, path, &st, NULL) == SCR_OK &&
                 S_ISREG(st.st_mode) && (uint64_t)st.st_size == size;

@@ -232,11 +232,6 @@ static int find_holder(struct look *l, int *held, struct scr_lock_holder *who,
     return rc;
 }
 
-static int has_run_loop(const struct look *l)
-{
-    return scr_prefix_lock_is_held(&l->env, l->q->prefix, SCR_RUN_LOCK) > 0;
-}
-
 /* Without an event log. */
 static enum scr_status_state state_by_files(const struct look *l)
 {
@@ -255,7 +250,7 @@ static enum scr_status_state state_of(const struct look *l, int held)
     int is_open = s->log.runs > 0 ? s->log.ended <= 0 : l->open.job_id != NULL;
     if (held > 0 || (held < 0 && is_open && s->now - s->seen < SILENT_S))
         return SCR_STATUS_RUNNING;
-    if (has_run_loop(l))
+    if (scr_prefix_lock_is_held(&l->env, l->q->prefix, SCR_RUN_LOCK) > 0)
         return SCR_STATUS_STARTING;
     if (s->log.runs == 0)
         return state_by_files(l);

@@ -70,11 +70,6 @@ static void print_plan(const struct course *c)
     fflush(c->t->out);
 }
 
-static const char *ending(const struct drill_run *r)
-{
-    return r->status == 0 ? "ended well" : "was ended by the launcher";
-}
-
 static void print_strike(const struct course *c, const struct drill_strike *s,
                          const struct drill_run *r)
 {
@@ -84,7 +79,8 @@ static void print_strike(const struct course *c, const struct drill_strike *s,
         r->struck_at, s->at.phase, r->struck_dataset, s->nodes.name[0],
         r->pids && strchr(r->pids, ',') ? "s" : "", r->pids ? r->pids : "?");
     say(c, "drill:    the run %s after %.2f s; newest complete checkpoint: %d\n",
-        ending(r), r->seconds, r->phases.complete);
+        r->status == 0 ? "ended well" : "was ended by the launcher", r->seconds,
+        r->phases.complete);
 }
 
 static void print_restart(const struct course *c, const struct drill_round *r)

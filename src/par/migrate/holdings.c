@@ -163,11 +163,6 @@ int scr_holdings_are_settled(const struct scr_env *env, const scr_filemap *map, 
     return 1;
 }
 
-static int is_remains(const char *rel)
-{
-    return strcmp(scr_path_base(rel), SCR_COPY_TMP) == 0;
-}
-
 /* The meta data of each rel. After a crash between rename and entry the file's meta
  * data is under its former path: what one path lacks another may have. */
 struct known {
@@ -224,7 +219,7 @@ static int inspect_file(struct scr_holdings *h, const char *path,
         return SCR_OK;
     const struct known *k = scr_table_find(metas, rel);
     const scr_meta *meta = k != NULL ? k->meta : NULL;
-    if (meta == NULL && is_remains(rel))
+    if (meta == NULL && strcmp(scr_path_base(rel), SCR_COPY_TMP) == 0)
         return scr_file_remove(h->env->sys, path, err);
     if (scr_meta_get_filesize(meta, &size) == SCR_OK && size != (uint64_t)st.st_size)
         return SCR_OK;
