@@ -132,6 +132,8 @@ void scr_filemap_made(const scr_filemap *map, int dset, int64_t *oldest,
                       int64_t *newest);
 /* The map of what is aside and was made then; NULL: nothing is. */
 scr_filemap *scr_filemap_aside(const scr_filemap *map, int64_t created);
+/* The same, made empty if nothing is aside; NULL: out of memory, map->lost is set. */
+scr_filemap *scr_filemap_need_aside(scr_filemap *map, int64_t created);
 /* 1 if something of the dataset is aside. */
 int scr_filemap_has_aside(const scr_filemap *map, int dset);
 /* As scr_filemap_copy_entry, to those of created. */
@@ -180,7 +182,7 @@ struct scr_redplace scr_redplace_get(const scr_hash *desc);
 /* Store, group and index. SCR_OK or SCR_E_NOMEM. */
 int scr_redplace_set(scr_hash *desc, const struct scr_redplace *k);
 
-/* --- bytes --- */
+/* --- bytes: filemap_pack.c --- */
 /* Appends the hash of map, packed; s becomes bad if !scr_filemap_ok. */
 void scr_filemap_pack(struct scr_str *s, const scr_filemap *map);
 /* Merges the packed hash at buf, or nothing. SCR_E_CORRUPT unless index and entries
