@@ -187,9 +187,9 @@ JOB_CASE(a_start_that_finds_five_in_cache, 4)
 }
 
 /* Where the files of a dataset were, what a rank lacks to know, whether any has moved
- * 3; its sets 3; lists of files 1, lengths 1, what each has 1; the stripes 1, whether
+ * 3; its sets 3; lists of files 1, what each has 1; the stripes 1, whether
  * all is rebuilt 1, whether it is in place, and what it is 1. */
-enum { REBUILD = 12, MOVE = 34 };
+enum { REBUILD = 11, MOVE = 33 };
 
 /* A node was lost, and is empty now, or another takes its place. */
 JOB_CASE(a_start_that_has_lost_a_node, 4)

@@ -40,13 +40,6 @@ char *scr_redset_path(const struct scr_redset *r, const char *dset_dir)
     return path;
 }
 
-/* Data of each member before the geometry. */
-struct opening {
-    uint64_t bytes;
-    uint64_t packed; /* of its CURRENT */
-    uint64_t failed;
-};
-
 static uint64_t packed_length(const struct scr_current *c)
 {
     struct scr_drain count = { 0 };
@@ -57,27 +50,41 @@ static uint64_t packed_length(const struct scr_current *c)
     return n;
 }
 
-int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
-                        struct scr_err *err)
+int scr_redset_measure(struct scr_redset *r, int rc, struct scr_lengths *mine,
+                       struct scr_err *err)
 {
-    struct opening mine = { 0 }, all[SCR_EC_MAX];
+    *mine = (struct scr_lengths){ 0 };
+    for (size_t i = 0; rc == SCR_OK && i < r->nfiles; i++)
+        mine->bytes += r->files[i].size;
+    if (rc == SCR_OK && (mine->packed = packed_length(r->current)) == 0)
+        rc = scr_no_memory(err);
+    mine->failed = rc != SCR_OK;
+    return rc;
+}
+
+int scr_redset_lay_out(struct scr_redset *r, enum scr_scheme scheme, int k,
+                       const struct scr_lengths *all, struct scr_err *err)
+{
     uint64_t len[SCR_EC_MAX];
     int n = r->set->n, me = r->set->me;
-    for (size_t i = 0; rc == SCR_OK && i < r->nfiles; i++)
-        mine.bytes += r->files[i].size;
-    if (rc == SCR_OK && (mine.packed = packed_length(r->current)) == 0)
-        rc = scr_no_memory(err);
-    mine.failed = rc != SCR_OK;
-    int rc1 = scr_allgather_bytes_all(&r->set->comm, &mine, sizeof mine, all, err);
-    int failed = rc1 != SCR_OK;
-    rc = scr_first(rc, rc1);
-    for (int i = 0; i < n && !failed; i++) {
-        failed = all[i].failed != 0;
+    for (int i = 0; i < n; i++) {
         len[i] = all[i].bytes;
         r->packed[i] = all[(me - i + n) % n].packed;
     }
-    return failed ? scr_set_agree_all(r->set, rc, err)
-                  : scr_geom_init(&r->g, scheme, n, k, len, err);
+    return scr_geom_init(&r->g, scheme, n, k, len, err);
+}
+
+int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
+                        struct scr_err *err)
+{
+    struct scr_lengths mine, all[SCR_EC_MAX];
+    rc = scr_redset_measure(r, rc, &mine, err);
+    int rc1 = scr_allgather_bytes_all(&r->set->comm, &mine, sizeof mine, all, err);
+    int failed = rc1 != SCR_OK;
+    for (int i = 0; i < r->set->n && !failed; i++)
+        failed = all[i].failed != 0;
+    return failed ? scr_set_agree_all(r->set, scr_first(rc, rc1), err)
+                  : scr_redset_lay_out(r, scheme, k, all, err);
 }
 
 static struct scr_redowner owner_of(const struct scr_redset *r)

@@ -24,7 +24,7 @@ struct scr_redset {
     int id;         /* dataset */
     int encoding;   /* its parity is new, and its CRC may come from the data's */
     char *rank_dir; /* application files of this rank */
-    char *redpath;  /* its redundancy file; set by scr_redset_geom_all */
+    char *redpath;  /* its redundancy file */
     struct scr_current *current;   /* CURRENT of this rank, owned; its files may be the
                                       filemap's */
     struct scr_member_file *files; /* of it, below rank_dir; paths are their names */
@@ -49,7 +49,20 @@ void scr_redset_fini(struct scr_redset *r);
  * memory. */
 char *scr_redset_path(const struct scr_redset *r, const char *dset_dir);
 
-/* Tells each other the lengths, of files and of current, and lays out the geometry. */
+/* What each member says before the geometry is laid out. */
+struct scr_lengths {
+    uint64_t bytes;  /* of its files */
+    uint64_t packed; /* of current */
+    uint64_t failed;
+};
+/* Local: this member's; the code is rc, or of what failed here. */
+int scr_redset_measure(struct scr_redset *r, int rc, struct scr_lengths *mine,
+                       struct scr_err *err);
+/* Local: the geometry, of the lengths of all members, none of which has failed. The
+ * same code on all. */
+int scr_redset_lay_out(struct scr_redset *r, enum scr_scheme scheme, int k,
+                       const struct scr_lengths *all, struct scr_err *err);
+/* Both, with an exchange in between. */
 int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
                         struct scr_err *err);
 /* Bytes of the header. SCR_OK or SCR_E_NOMEM. */

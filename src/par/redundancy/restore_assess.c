@@ -37,28 +37,36 @@ static int check_file(const struct scr_restoring *s, const struct scr_member_fil
     return SCR_OK;
 }
 
-/* Size and, if deep, CRC of the bytes behind the header of the redundancy file at path,
- * which shall have want bytes in all. */
+static int check_parity_size(const char *path, uint64_t size, uint64_t want,
+                             struct scr_err *err)
+{
+    return size == want
+               ? SCR_OK
+               : scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes of parity, not %llu",
+                          path, (unsigned long long)size, (unsigned long long)want);
+}
+
+/* Size, which shall be want, and CRC of the bytes behind the header of the redundancy
+ * file at path. */
 static int check_parity_bytes(const struct scr_restoring *s, const char *path,
-                              uint64_t want, const struct scr_current *c, int deep,
+                              uint64_t want, const struct scr_current *c,
                               struct scr_err *err)
 {
-    uint64_t size = 0, header = s->head.bytes;
+    uint64_t size = 0;
     uint32_t crc = 0;
-    TRY(deep ? scr_file_crc32(s->p->env, path, header, &size, &crc, err)
-             : size_of(s, path, &size, err));
-    size += deep ? header : 0;
-    if (size != want)
-        return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes, not %llu", path,
-                        (unsigned long long)size, (unsigned long long)want);
-    if (deep && c->has_chunk_crc && crc != c->chunk_crc)
+    TRY(scr_file_crc32(s->p->env, path, s->head.bytes, &size, &crc, err));
+    TRY(check_parity_size(path, size, want, err));
+    if (c->has_chunk_crc && crc != c->chunk_crc)
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "%s: crc32 of parity 0x%08x, recorded is 0x%08x", path, crc,
                         c->chunk_crc);
     return SCR_OK;
 }
 
-static int check_parity(const struct scr_restoring *s, int deep, struct scr_err *err)
+/* *size: bytes behind the header. How many they should be is known when the lengths of
+ * all members are: the first look, not deep, tells them. */
+static int check_parity(const struct scr_restoring *s, int deep, uint64_t *size,
+                        struct scr_err *err)
 {
     if (!s->has_head)
         return scr_fail(
@@ -68,9 +76,13 @@ static int check_parity(const struct scr_restoring *s, int deep, struct scr_err 
     if (strcmp(s->redfound, s->r.redpath) != 0)
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: should be %s", s->redfound,
                         s->r.redpath);
-    return check_parity_bytes(s, s->r.redpath,
-                              s->head.bytes + scr_geom_parity_bytes(&s->r.g, s->set.me),
-                              s->r.current, deep, err);
+    if (deep)
+        return check_parity_bytes(s, s->r.redpath,
+                                  scr_geom_parity_bytes(&s->r.g, s->set.me),
+                                  s->r.current, err);
+    TRY(size_of(s, s->r.redpath, size, err));
+    *size -= s->head.bytes;
+    return SCR_OK;
 }
 
 static void note_miss(struct scr_restoring *s, int part, const struct scr_err *why,
@@ -97,12 +109,8 @@ static struct scr_sight look(struct scr_restoring *s, int deep)
             note_miss(s, SCR_HAVE_DATA, &why, &seen);
     }
     struct scr_err why = SCR_ERR_INIT;
-    if (check_parity(s, deep, &why) != SCR_OK)
+    if (check_parity(s, deep, &seen.parity, &why) != SCR_OK)
         note_miss(s, SCR_HAVE_PARITY, &why, &seen);
-    if (s->lost_files > 0)
-        scr_log(s->p->env->log, SCR_LOG_INFO, "rank %d, dataset %d: %s",
-                s->p->world->rank, s->r.id, s->why.text);
-    seen.unread &= ~seen.lost; /* of several files of a part one that is gone decides */
     return seen;
 }
 
@@ -149,19 +157,31 @@ static int refuse(const struct scr_restoring *s, int would_suffice, struct scr_e
     return rc;
 }
 
-int scr_restore_look_all(struct scr_restoring *s, int deep, int rc, struct scr_err *err)
+/* When s->seen has what all members saw. */
+static int judge(struct scr_restoring *s, struct scr_err *err)
+{
+    if (s->lost_files > 0)
+        scr_log(s->p->env->log, SCR_LOG_INFO, "rank %d, dataset %d: %s",
+                s->p->world->rank, s->r.id, s->why.text);
+    for (int i = 0; i < s->set.n; i++)
+        s->seen[i].unread &= ~s->seen[i].lost; /* of several files of a part one that
+                                                  is gone decides */
+    int would = suffices(s, 1);
+    s->suffices = suffices(s, 0);
+    return s->suffices ? SCR_OK : refuse(s, would, err);
+}
+
+int scr_restore_read_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
     struct scr_sight mine =
-        rc == SCR_OK ? look(s, deep) : (struct scr_sight){ .failed = 1 };
+        rc == SCR_OK ? look(s, 1) : (struct scr_sight){ .failed = 1 };
     rc = scr_first(
         rc, scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, s->seen, err));
     s->suffices = 0;
     for (int i = 0; i < s->set.n; i++)
         if (rc != SCR_OK || s->seen[i].failed)
             return rc;
-    int would = suffices(s, 1);
-    s->suffices = suffices(s, 0);
-    return s->suffices ? SCR_OK : refuse(s, would, err);
+    return judge(s, err);
 }
 
 int scr_restore_is_whole(const struct scr_restoring *s)
@@ -172,14 +192,83 @@ int scr_restore_is_whole(const struct scr_restoring *s)
     return 1;
 }
 
-int scr_restore_assess_all(struct scr_restoring *s, int rc, struct scr_err *err)
+/* What a member has left, for the first look at its set. */
+struct remains {
+    struct scr_lengths lengths;
+    struct scr_sight seen;
+    int has_head;
+    uint64_t chunk; /* by its header */
+};
+
+/* Scheme and failures are the same on all members: one that does not remember them
+ * cannot be computed with. */
+static int list_remains(struct scr_restoring *s, struct remains *mine, int rc,
+                        struct scr_err *err)
 {
+    s->r.g.scheme = s->known.scheme; /* for the name of the redundancy file */
+    s->r.g.k = s->known.failures;
+    scr_geom_weaken(&s->r.g.scheme, &s->r.g.k, s->set.n);
+    if (rc == SCR_OK && s->known.failures < 0)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no scheme of its redundancy",
+                      s->r.id);
     if (rc == SCR_OK && (s->r.redpath = scr_redset_path(&s->r, s->dset_dir)) == NULL)
         rc = scr_no_memory(err);
-    rc = scr_restore_look_all(s, 0, rc, err);
-    /* The rebuild reads every byte and checks it on the way; without one it is done
-     * here. */
-    return s->suffices && scr_restore_is_whole(s) ? scr_restore_look_all(s, 1, rc, err)
+    rc = scr_redset_measure(&s->r, rc, &mine->lengths, err);
+    if (rc == SCR_OK)
+        mine->seen = look(s, 0);
+    mine->has_head = s->has_head;
+    mine->chunk = s->head.info.chunk;
+    return rc;
+}
+
+/* What is to be said of member i now that the geometry is known. 0 if its header is of
+ * another one: the member says so. */
+static int compare(struct scr_restoring *s, int i, const struct remains *of, int *rc,
+                   struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    const struct scr_geom *g = &s->r.g;
+    struct scr_sight *seen = &s->seen[i];
+    *seen = of->seen;
+    if (of->has_head && of->chunk != g->chunk) {
+        if (i == s->set.me)
+            *rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                           "dataset %d: chunk of %llu bytes, not %llu", s->r.id,
+                           (unsigned long long)of->chunk, (unsigned long long)g->chunk);
+        return 0;
+    }
+    if (!((seen->lost | seen->unread) & SCR_HAVE_PARITY) &&
+        check_parity_size(s->r.redpath, seen->parity, scr_geom_parity_bytes(g, i),
+                          &why) != SCR_OK) {
+        seen->lost |= SCR_HAVE_PARITY;
+        if (i == s->set.me)
+            note_miss(s, SCR_HAVE_PARITY, &why, seen);
+    }
+    return 1;
+}
+
+/* The rebuild reads every byte and checks it on the way; without one it is done here.
+ */
+int scr_restore_assess_all(struct scr_restoring *s, int rc, struct scr_err *err)
+{
+    int n = s->set.n, good = 1;
+    struct remains mine = { .has_head = 0 }, all[SCR_EC_MAX];
+    struct scr_lengths lengths[SCR_EC_MAX];
+    rc = list_remains(s, &mine, rc, err);
+    int rc1 = scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, all, err);
+    if ((rc = scr_first(rc, rc1)) != SCR_OK)
+        return rc;
+    for (int i = 0; i < n; i++) {
+        lengths[i] = all[i].lengths;
+        if (lengths[i].failed)
+            return SCR_OK;
+    }
+    TRY(scr_redset_lay_out(&s->r, s->known.scheme, s->known.failures, lengths, err));
+    for (int i = 0; i < n; i++)
+        good &= compare(s, i, &all[i], &rc, err);
+    if (good)
+        rc = judge(s, err);
+    return s->suffices && scr_restore_is_whole(s) ? scr_restore_read_all(s, rc, err)
                                                   : rc;
 }
 
@@ -205,7 +294,8 @@ static int has_good_parity(const struct scr_restoring *s)
     const scr_meta *meta =
         scr_filemap_get_meta(s->map, s->r.id, s->p->world->rank, s->redfound);
     return scr_meta_get_filesize(meta, &want) == SCR_OK &&
-           check_parity_bytes(s, s->redfound, want, s->head.current, 1, NULL) == SCR_OK;
+           check_parity_bytes(s, s->redfound, want - s->head.bytes, s->head.current,
+                              NULL) == SCR_OK;
 }
 
 /* All that the header lists, and the filemap has just these. */

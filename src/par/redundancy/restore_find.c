@@ -273,9 +273,7 @@ static int take_current(struct scr_restoring *s, const struct source *from,
     return scr_current_list(s->r.current, &s->r.files, &s->r.nfiles, &s->has_crc, err);
 }
 
-/* Every member gets its CURRENT and the list of its files. The code is each rank's own.
- */
-static int find_current_all(struct scr_restoring *s, struct scr_err *err)
+int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err)
 {
     struct source mine = { s->has_head ? SCR_OK : s->header_why.code, 0 };
     struct source from[SCR_EC_MAX];
@@ -283,25 +281,4 @@ static int find_current_all(struct scr_restoring *s, struct scr_err *err)
         mine.copies = scr_redfile_copies(s->set.n, s->known.failures);
     TRY(scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, from, err));
     return take_current(s, from, err);
-}
-
-/* Scheme and failures are the same on all members: one that does not remember them
- * cannot be computed with. The code is each rank's own. */
-static int find_geom_all(struct scr_restoring *s, int rc, struct scr_err *err)
-{
-    if (rc == SCR_OK && s->known.failures < 0)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no scheme of its redundancy",
-                      s->r.id);
-    rc = scr_redset_geom_all(&s->r, s->known.scheme, s->known.failures, rc, err);
-    if (rc == SCR_OK && s->has_head && s->head.info.chunk != s->r.g.chunk)
-        rc = scr_fail(
-            err, SCR_E_CORRUPT, 0, "dataset %d: chunk of %llu bytes, not %llu", s->r.id,
-            (unsigned long long)s->head.info.chunk, (unsigned long long)s->r.g.chunk);
-    return rc;
-}
-
-int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err)
-{
-    int rc = find_current_all(s, err);
-    return find_geom_all(s, rc, err);
 }

@@ -158,7 +158,7 @@ static int worth_another_all(struct scr_restoring *s, int *rc, struct scr_err *e
 {
     int before[SCR_EC_MAX], fewer = 0;
     memcpy(before, s->have, sizeof before);
-    *rc = scr_set_agree_all(&s->set, scr_restore_look_all(s, 1, SCR_OK, err), err);
+    *rc = scr_set_agree_all(&s->set, scr_restore_read_all(s, SCR_OK, err), err);
     for (int i = 0; i < s->set.n; i++)
         fewer = fewer || (before[i] & ~s->have[i]) != 0;
     return *rc == SCR_OK && fewer;

@@ -26,9 +26,10 @@ int scr_restore_doubt_all(const struct scr_comm *world, int rc,
 
 /* What a look found of a member, SCR_HAVE_*: all else is there and good. */
 struct scr_sight {
-    int lost;   /* gone, or not as recorded */
-    int unread; /* could not be checked, because of a transient error */
-    int failed; /* it did not look: it has failed before */
+    int lost;        /* gone, or not as recorded */
+    int unread;      /* could not be checked, because of a transient error */
+    int failed;      /* it did not look: it has failed before */
+    uint64_t parity; /* bytes behind its header; of the first look */
 };
 
 struct scr_restoring {
@@ -63,20 +64,18 @@ int scr_restore_has_all(struct scr_restoring *s);
 /* Collective over world; agreed. Finds s->set and what this rank has to say about it.
  * rc: of this rank until now. */
 int scr_restore_find_set_all(struct scr_restoring *s, int rc, struct scr_err *err);
-/* Collective over the set: CURRENT, files and geometry of s->r. The code is each rank's
- * own, to be agreed on. */
+/* Collective over the set: CURRENT of every member, and the list of its files, of s->r.
+ * The code is each rank's own, to be agreed on. */
 int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err);
 
-/* Collective over the set: fills s->have. SCR_E_LOST, on the members at fault, when
- * what is left does not suffice: the caller agrees. If it would together with the files
- * that could not be read, the code is that transient error instead. If all seem to be
- * there, their contents are verified too. rc: of this rank until now; if any member's
- * is an error none looks. */
+/* Collective over the set: the geometry of s->r, and s->have. SCR_E_LOST, on the members
+ * at fault, when what is left does not suffice: the caller agrees. If it would together
+ * with the files that could not be read, the code is that transient error instead. Sizes
+ * and headers decide; if all seem to be there, their contents are verified too. rc: of
+ * this rank until now; if any member's is an error none goes on. */
 int scr_restore_assess_all(struct scr_restoring *s, int rc, struct scr_err *err);
-/* One look at what is left: deep 0 uses sizes and headers, 1 reads everything. As
- * above. */
-int scr_restore_look_all(struct scr_restoring *s, int deep, int rc,
-                         struct scr_err *err);
+/* A look at what is left that reads everything. As above. */
+int scr_restore_read_all(struct scr_restoring *s, int rc, struct scr_err *err);
 /* 1 if by the last look no member of the set lacks anything. */
 int scr_restore_is_whole(const struct scr_restoring *s);
 
