@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A dataset in cache is made whole: its files are moved to where their ranks are now,
  * verified and rebuilt. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,21 +19,30 @@
 
 /* The ranks that know the dataset to restore. */
 static int settle_rivals_all(struct scr_ctx *ctx, int id, struct scr_rivals *rivals,
-                             struct scr_known *known, struct scr_err *err)
+                             struct scr_err *err)
 {
-    rivals->are = scr_rivals_look_all(ctx, id, known);
+    rivals->are = scr_rivals_look_all(ctx, id, &rivals->known);
     TRY(rivals->are ? scr_rivals_settle_all(ctx, id, rivals, err) : SCR_OK);
     if (rivals->are)
-        (void)scr_rivals_look_all(ctx, id, known);
+        (void)scr_rivals_look_all(ctx, id, &rivals->known);
     return SCR_OK;
 }
 
 /* Where and by how many ranks dataset id was written: sent by the lowest rank that
- * knows, if not all do. The code is each rank's own. */
+ * knows, if not all do, and it is not as this run would write it. The code is each
+ * rank's own. */
 static int share_desc_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
-                          scr_hash *desc, struct scr_err *err)
+                          scr_hash *desc, struct scr_redplace *kept,
+                          struct scr_err *err)
 {
     int rc = SCR_OK;
+    if (known->line >= 0) {
+        const struct scr_descs *d = &ctx->descs;
+        const struct scr_store *store = &d->store[d->red[known->line].store];
+        *kept = (struct scr_redplace){ store->path, store->group, ctx->world.size,
+                                       INT_MAX, known->line };
+        return SCR_OK;
+    }
     if (known->root == ctx->world.size)
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", id);
     if ((known->alike || known->root == ctx->world.rank) &&
@@ -42,15 +52,15 @@ static int share_desc_all(struct scr_ctx *ctx, int id, const struct scr_known *k
         rc = scr_hash_bcast_all(&ctx->world, known->root, rc, desc, err);
     if (rc != SCR_OK)
         return rc;
-    const struct scr_redplace kept = scr_redplace_get(desc);
-    if (kept.ranks == 0 || kept.store == NULL)
+    *kept = scr_redplace_get(desc);
+    if (kept->ranks == 0 || kept->store == NULL)
         return scr_fail(err, SCR_E_CORRUPT, 0, "descriptor of dataset %d", id);
-    if (kept.ranks != ctx->world.size)
+    if (kept->ranks != ctx->world.size)
         return scr_fail(
             err, SCR_E_RANKS, 0,
             "dataset %d in cache was written by %d ranks, this run has %d: it stays "
             "there for a run with %d ranks (SCR_CACHE_PURGE=1 deletes it)",
-            id, kept.ranks, ctx->world.size, kept.ranks);
+            id, kept->ranks, ctx->world.size, kept->ranks);
     return SCR_OK;
 }
 
@@ -59,11 +69,11 @@ static int open_dset_all(struct scr_ctx *ctx, int id, const struct scr_known *kn
                          char **dset_dir, struct scr_err *err)
 {
     scr_hash *desc = scr_hash_new();
-    int rc = share_desc_all(ctx, id, known, desc, err);
+    struct scr_redplace kept = { 0 };
+    int rc = share_desc_all(ctx, id, known, desc, &kept, err);
     if (rc == SCR_OK)
         rc = scr_rivals_drop_begun(ctx, id, err);
     if (rc == SCR_OK) {
-        const struct scr_redplace kept = scr_redplace_get(desc);
         int is_local = kept.group == NULL || strcmp(kept.group, "NODE") == 0;
         rc = scr_cache_open(ctx, id, kept.store, is_local, dset_dir, err);
     }
@@ -172,6 +182,10 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
         .dset_dir = rivals->dset_dir,
     };
     r.moving.whole = &r.protect.whole;
+    if (rivals->known.line >= 0) {
+        r.protect.set = &ctx->cache.sets[rivals->known.line];
+        scr_rivals_describe(ctx, rivals->known.line, &r.protect.known);
+    }
     rc = move_and_rebuild_all(ctx, &r, rc, err);
     ctx->cache.restored = r.rep;
     if (rc == SCR_OK && r.rep.rebuilt_ranks > 0) {
@@ -187,10 +201,9 @@ static int mend_one_all(struct scr_ctx *ctx, int id, int64_t *created,
 {
     struct scr_rivals rivals = { .created = *created };
     char *dset_dir = NULL;
-    struct scr_known known;
-    int rc = settle_rivals_all(ctx, id, &rivals, &known, err);
+    int rc = settle_rivals_all(ctx, id, &rivals, err);
     if (rc == SCR_OK) {
-        rc = open_dset_all(ctx, id, &known, &dset_dir, err);
+        rc = open_dset_all(ctx, id, &rivals.known, &dset_dir, err);
         rivals.dset_dir = dset_dir;
         rc = restore_one_all(ctx, id, &rivals, rc, err);
     }

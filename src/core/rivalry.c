@@ -4,7 +4,9 @@
  * others is put aside first (store/aside.h), and removed when that has succeeded. */
 #include "core/rivalry.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/path.h"
 #include "base/str.h"
@@ -27,9 +29,43 @@ static int64_t mark_of(const scr_hash *desc)
     return mark;
 }
 
+void scr_rivals_describe(const struct scr_ctx *ctx, int line, struct scr_setdesc *d)
+{
+    const struct scr_reddesc *red = &ctx->descs.red[line];
+    scr_set_describe(&ctx->cache.sets[line], ctx->world.size, red->scheme,
+                     red->set_failures, d);
+}
+
+/* Where this rank has its own descriptor of a dataset, and nothing of other ranks: the
+ * line it was written by, if that still has the same store and set; else -1. INT_MAX:
+ * it has nothing, and believes those that have. */
+static int line_of(const struct scr_ctx *ctx, int id)
+{
+    int me = ctx->world.rank;
+    struct scr_setdesc was, is;
+    const scr_hash *desc = scr_filemap_get_desc(ctx->cache.map, id, me);
+    const struct scr_redplace k = scr_redplace_get(desc);
+    for (SCR_ENTRIES(e, ctx->cache.map, id))
+        if (e->rank != me)
+            return -1;
+    if (desc == NULL)
+        return INT_MAX;
+    if (k.store == NULL || k.index < 0 || k.index >= ctx->descs.nreds ||
+        !ctx->descs.red[k.index].enabled)
+        return -1;
+    const struct scr_store *store = &ctx->descs.store[ctx->descs.red[k.index].store];
+    scr_setdesc_get(desc, &was);
+    scr_rivals_describe(ctx, k.index, &is);
+    return strcmp(k.store, store->path) == 0 &&
+                   strcmp(k.group != NULL ? k.group : "NODE", store->group) == 0 &&
+                   memcmp(&was, &is, scr_setdesc_size(&is)) == 0
+               ? k.index
+               : -1;
+}
+
 int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *known)
 {
-    enum { ROOT, OLDEST, NEWEST, ASIDE, DESC, SAME_DESC, N };
+    enum { ROOT, OLDEST, NEWEST, ASIDE, DESC, SAME_DESC, LINE, SAME_LINE, N };
     const scr_hash *desc = scr_cache_any_desc(ctx, id);
     int64_t v[N] = { desc != NULL ? ctx->world.rank : ctx->world.size };
     scr_filemap_made(ctx->cache.map, id, &v[OLDEST], &v[NEWEST]);
@@ -37,9 +73,12 @@ int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *kno
     v[ASIDE] = -scr_filemap_has_aside(ctx->cache.map, id);
     v[DESC] = mark_of(desc);
     v[SAME_DESC] = -v[DESC];
+    v[LINE] = line_of(ctx, id);
+    v[SAME_LINE] = v[LINE] == INT_MAX ? INT_MAX : -v[LINE];
     scr_mins_all(&ctx->world, v, N);
     known->root = (int)v[ROOT];
     known->alike = v[DESC] != 0 && v[DESC] == -v[SAME_DESC];
+    known->line = v[LINE] == -v[SAME_LINE] ? (int)v[LINE] : -1;
     return v[ASIDE] < 0 || (v[NEWEST] < 0 && v[OLDEST] != -v[NEWEST]);
 }
 

@@ -6,7 +6,15 @@
 
 #include "core/ctx.h"
 
+/* Which ranks have a descriptor of a dataset in cache; the same on all ranks. */
+struct scr_known {
+    int root;  /* the lowest that has one, the size of world if none */
+    int alike; /* all have, of one store and number of ranks */
+    int line;  /* of descs.red, by which all that have one wrote it, where it is now and
+                  in the sets that all ranks have now; -1: of none */
+};
 struct scr_rivals {
+    struct scr_known known;
     int64_t created; /* in: those made before that are chosen from; out: when the chosen
                         one was made, if one was */
     int are;         /* parts of several datasets of the number are in cache */
@@ -15,13 +23,10 @@ struct scr_rivals {
     const char *dset_dir; /* of this rank; NULL: not known yet */
 };
 
-/* Which ranks have a descriptor of a dataset in cache; the same on all ranks. */
-struct scr_known {
-    int root;  /* the lowest that has one, the size of world if none */
-    int alike; /* all have, of one store and number of ranks */
-};
 /* One reduction: 1 on all ranks if there are several. */
 int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *known);
+/* The set of this rank by a line of descs.red, as stored with what that writes. */
+void scr_rivals_describe(const struct scr_ctx *ctx, int line, struct scr_setdesc *d);
 /* Chooses, and puts the others aside. Agreed. After an error nothing that was in its
  * place has been replaced. */
 int scr_rivals_settle_all(struct scr_ctx *ctx, int id, struct scr_rivals *r,

@@ -220,6 +220,7 @@ int cell_try_protect_all(struct cell *c, enum scr_scheme scheme, int k)
     int rc = scr_protect_all(&c->p, &d, SCR_OK, &c->err);
     rc = scr_agree_all(&c->world, rc, &c->err);
     c->stats = d.stats;
+    scr_set_describe(&c->set, c->world.size, scheme, k, &c->p.known);
     scr_hash_delete(extra);
     return check_same_code(c, rc);
 }
@@ -239,6 +240,7 @@ int cell_try_restore_all(struct cell *c)
     c->p.whole =
         scr_and_all(&c->world, scr_holdings_are_whole(&c->env, c->map, c->id,
                                                       c->world.rank, c->dset_dir));
+    c->p.set = c->tries++ % 2 && c->p.known.ranks == c->world.size ? &c->set : NULL;
     int rc = scr_restore_all(&c->p, c->id, c->dset_dir, c->map, &c->rep, &c->err);
     if (rc == SCR_OK)
         CHECK(scr_hash_equal(scr_filemap_get_dataset(c->map, c->id, c->world.rank),

@@ -66,6 +66,7 @@ struct cell {
     scr_hash *dset;
     struct scr_stripe_stats stats; /* of the last protect */
     struct scr_restore_report rep; /* of the last restore */
+    int tries;                     /* restores: every other one looks for the set */
     struct scr_err err;
     /* as it was after cell_keep */
     struct cell_file *kept;

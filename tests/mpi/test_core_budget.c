@@ -186,10 +186,10 @@ JOB_CASE(a_start_that_finds_five_in_cache, 4)
     start_again(job, 5, NULL, nodes, FOUND + 5 * 3);
 }
 
-/* Where the files of a dataset were, what a rank lacks to know, whether any has moved
- * 3; its sets 3; lists of files 1, what each has 1; the stripes 1, whether
- * all is rebuilt 1, whether it is in place, and what it is 1. */
-enum { REBUILD = 11, MOVE = 33 };
+/* Where the files of a dataset were, in which sets, whether any has moved 2; lists of
+ * files 1, what each has 1; the stripes 1, whether all is rebuilt 1, whether it is in
+ * place, and what it is 1. */
+enum { REBUILD = 7, MOVE = 33 };
 
 /* A node was lost, and is empty now, or another takes its place. */
 JOB_CASE(a_start_that_has_lost_a_node, 4)

@@ -19,6 +19,10 @@ struct scr_protect {
     int whole;             /* restore: each rank's files are where they were, as far as
                      * scr_distribute_all knows: they are read before a search for lost
                      * files */
+    /* restore: the set of this rank, if every rank had the one it has now when the
+     * dataset was written, as `known` describes; NULL: they are looked for */
+    const struct scr_set *set;
+    struct scr_setdesc known;
     /* restore: looks at the entry of the dataset in the map, and says what else the
      * ranks agree on; may be NULL */
     int (*say)(const void *arg, int id, int64_t *least, struct scr_err *err);

@@ -81,7 +81,8 @@ static void restore_fini(struct scr_restoring *s)
     free(s->redfound);
     scr_redhead_fini(&s->head);
     scr_redset_fini(&s->r);
-    scr_set_free(&s->set);
+    if (s->p->set == NULL)
+        scr_set_free(&s->set);
 }
 
 int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
@@ -99,8 +100,10 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
         TRY_OUT(look_alone_all(&s, rep, rc, err));
     if (rep->intact)
         goto out;
-    TRY_OUT(scr_restore_find_set_all(&s, rc, err));
-    rc = scr_restore_find_files_all(&s, err);
+    rc = scr_restore_find_set_all(&s, rc, err);
+    if (s.set.n == 0)
+        goto out;
+    rc = scr_restore_find_files_all(&s, rc, err);
     rc = scr_restore_assess_all(&s, rc, err);
     TRY_OUT(scr_restore_mend_all(&s, rc, err));
     rc = scr_restore_put_in_place(&s, err);

@@ -2,6 +2,7 @@
 /* Restore, first part: the members of the set, and the files that should exist. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hashfile.h"
 #include "base/path.h"
@@ -119,15 +120,34 @@ int scr_restore_doubt_all(const struct scr_comm *world, int rc,
     return scr_agree_all(world, code, err);
 }
 
-int scr_restore_find_set_all(struct scr_restoring *s, int rc, struct scr_err *err)
+/* Agreed. */
+static int look_for_set_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
     const struct scr_comm *world = s->p->world;
+    rc = tell_members_all(s, rc, err);
+    rc = scr_set_restore_all(world, &s->known, rc, &s->set, err);
+    return scr_restore_doubt_all(world, rc, &s->header_why, err);
+}
+
+/* Local: the set that the ranks have now is the one they had. */
+static int take_set(struct scr_restoring *s, int rc, struct scr_err *err)
+{
+    const struct scr_setdesc *is = &s->p->known;
+    if (rc == SCR_OK && s->known.n > 0 &&
+        memcmp(&s->known, is, scr_setdesc_size(is)) != 0)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                      "the members of a redundancy set disagree about it");
+    s->known = *is;
+    s->set = *s->p->set;
+    return rc;
+}
+
+int scr_restore_find_set_all(struct scr_restoring *s, int rc, struct scr_err *err)
+{
     scr_restore_find_header(s);
     if (rc == SCR_OK)
         rc = find_known(s, err);
-    rc = tell_members_all(s, rc, err);
-    rc = scr_set_restore_all(world, &s->known, rc, &s->set, err);
-    rc = scr_restore_doubt_all(world, rc, &s->header_why, err);
+    rc = s->p->set != NULL ? take_set(s, rc, err) : look_for_set_all(s, rc, err);
     if (rc != SCR_OK)
         scr_err_prefix(err, "dataset %d", s->r.id);
     return rc;
@@ -168,6 +188,7 @@ static int current_from_map(const struct scr_restoring *s, struct scr_current **
 struct source {
     int why;    /* why it has none, SCR_OK if it has */
     int copies; /* of left neighbours, that it has */
+    int failed; /* before */
 };
 
 /* The nearest right neighbour of member `of` that has its header: how far it is, or n.
@@ -273,12 +294,17 @@ static int take_current(struct scr_restoring *s, const struct source *from,
     return scr_current_list(s->r.current, &s->r.files, &s->r.nfiles, &s->has_crc, err);
 }
 
-int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err)
+int scr_restore_find_files_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
-    struct source mine = { s->has_head ? SCR_OK : s->header_why.code, 0 };
+    struct source mine = { s->has_head ? SCR_OK : s->header_why.code, 0, rc != SCR_OK };
     struct source from[SCR_EC_MAX];
     if (s->has_head)
         mine.copies = scr_redfile_copies(s->set.n, s->known.failures);
-    TRY(scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, from, err));
-    return take_current(s, from, err);
+    int rc1 = scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, from,
+                                      rc == SCR_OK ? err : NULL);
+    int failed = rc1 != SCR_OK;
+    for (int i = 0; i < s->set.n && !failed; i++)
+        failed = from[i].failed;
+    return failed ? scr_set_agree_all(&s->set, scr_first(rc, rc1), err)
+                  : take_current(s, from, err);
 }

@@ -61,12 +61,14 @@ void scr_restore_find_header(struct scr_restoring *s);
  * its header describes, to the last byte; the header is s->head then. */
 int scr_restore_has_all(struct scr_restoring *s);
 
-/* Collective over world; agreed. Finds s->set and what this rank has to say about it.
- * rc: of this rank until now. */
+/* Finds s->set and what this rank has to say about it. rc: of this rank until now; the
+ * code is its own. Collective over world, and agreed, unless the set is known: where
+ * there is an error, and none after it. */
 int scr_restore_find_set_all(struct scr_restoring *s, int rc, struct scr_err *err);
 /* Collective over the set: CURRENT of every member, and the list of its files, of s->r.
- * The code is each rank's own, to be agreed on. */
-int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err);
+ * rc: of this rank until now; if any member's is an error all leave with that. Else the
+ * code is each rank's own, to be agreed on. */
+int scr_restore_find_files_all(struct scr_restoring *s, int rc, struct scr_err *err);
 
 /* Collective over the set: the geometry of s->r, and s->have. SCR_E_LOST, on the members
  * at fault, when what is left does not suffice: the caller agrees. If it would together

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "ec/ec.h"
+#include "red/geom.h"
 
 /* This rank's number when ranks are counted group by group. The first rank of a group
  * is its lowest, so the ranks that lead a group, in world order, put the groups in
@@ -183,6 +184,14 @@ int scr_set_restore_all(const struct scr_comm *world, const struct scr_setdesc *
     if (rc != SCR_OK)
         scr_set_free(out);
     return rc;
+}
+
+void scr_set_describe(const struct scr_set *s, int ranks, enum scr_scheme scheme, int k,
+                      struct scr_setdesc *d)
+{
+    scr_geom_weaken(&scheme, &k, s->n);
+    *d = (struct scr_setdesc){ scheme, k, ranks, s->me, s->id, s->n, { 0 } };
+    memcpy(d->world, s->world, (size_t)s->n * sizeof *s->world);
 }
 
 int scr_set_agree_all(const struct scr_set *s, int rc, struct scr_err *err)

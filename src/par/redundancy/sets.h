@@ -59,6 +59,10 @@ int scr_set_cut_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
  */
 int scr_set_restore_all(const struct scr_comm *world, const struct scr_setdesc *known,
                         int rc, struct scr_set *out, struct scr_err *err);
+/* How s would be stored with a dataset of the scheme, as reduced for its members, that
+ * so many ranks write. Local. */
+void scr_set_describe(const struct scr_set *s, int ranks, enum scr_scheme scheme, int k,
+                      struct scr_setdesc *d);
 /* scr_agree_all over the set; err->rank becomes the world rank of the member at fault.
  */
 int scr_set_agree_all(const struct scr_set *s, int rc, struct scr_err *err);
