@@ -87,6 +87,7 @@ struct revival {
     struct scr_protect protect;
     int id;
     const char *dset_dir;
+    enum scr_placed placed;
     int stayed; /* files are where they came from, too */
     struct scr_restore_report rep;
     double begun; /* scr_now_mono() */
@@ -139,13 +140,14 @@ static void release_rest_all(struct scr_ctx *ctx, struct revival *r)
 
 /* Until all ranks have everything, files stay where they came from too: the node they
  * came to may be the next to die (invariant C2). A cache without room for both keeps
- * one. rc: of this rank until now. */
-static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r, int rc,
+ * one. */
+static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r,
                                 struct scr_err *err)
 {
-    rc = scr_distribute_all(&r->moving, r->id, r->dset_dir, rc, &r->stayed, err);
-    if (rc != SCR_OK)
-        return rc;
+    int rc;
+    if (r->placed == SCR_PLACED_ELSE)
+        TRY(r->protect.rc = scr_distribute_all(&r->moving, r->id, r->dset_dir,
+                                               r->protect.rc, &r->stayed, err));
     scr_phase_all(ctx, "rebuild", r->id);
     rc = rebuild_all(r, err);
     if (rc == SCR_E_FULL && r->stayed) {
@@ -176,17 +178,20 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
                      .mpi_buf = (size_t)ctx->prm.mpi_buf_size,
                      .crc = ctx->prm.crc_on_copy,
                      .cntl = &ctx->cntl,
+                     .rc = rc,
+                     .whole = rivals->known.placed == SCR_PLACED_WHOLE,
                      .say = scr_cache_say,
                      .arg = ctx },
         .id = id,
         .dset_dir = rivals->dset_dir,
+        .placed = rivals->known.placed,
     };
     r.moving.whole = &r.protect.whole;
     if (rivals->known.line >= 0) {
         r.protect.set = &ctx->cache.sets[rivals->known.line];
         scr_rivals_describe(ctx, rivals->known.line, &r.protect.known);
     }
-    rc = move_and_rebuild_all(ctx, &r, rc, err);
+    rc = move_and_rebuild_all(ctx, &r, err);
     ctx->cache.restored = r.rep;
     if (rc == SCR_OK && r.rep.rebuilt_ranks > 0) {
         ctx->pilot.rebuilt = 1;

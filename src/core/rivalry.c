@@ -63,9 +63,26 @@ static int line_of(const struct scr_ctx *ctx, int id)
                : -1;
 }
 
+/* By this rank's own descriptor. */
+static enum scr_placed placed(const struct scr_ctx *ctx, int id)
+{
+    int me = ctx->world.rank;
+    enum scr_placed is = SCR_PLACED_ELSE;
+    const struct scr_redplace k =
+        scr_redplace_get(scr_filemap_get_desc(ctx->cache.map, id, me));
+    int is_local = k.group == NULL || strcmp(k.group, "NODE") == 0;
+    char *cache = k.store ? scr_place_dir(&ctx->place, k.store, is_local) : NULL;
+    char *dset_dir = cache != NULL ? scr_cache_dset_dir(cache, id) : NULL;
+    if (dset_dir != NULL || scr_filemap_entry(ctx->cache.map, id, me) == NULL)
+        is = scr_holdings_placed(ctx->cache.map, id, me, dset_dir);
+    free(dset_dir);
+    free(cache);
+    return is;
+}
+
 int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *known)
 {
-    enum { ROOT, OLDEST, NEWEST, ASIDE, DESC, SAME_DESC, LINE, SAME_LINE, N };
+    enum { ROOT, OLDEST, NEWEST, ASIDE, DESC, SAME_DESC, LINE, SAME_LINE, PLACED, N };
     const scr_hash *desc = scr_cache_any_desc(ctx, id);
     int64_t v[N] = { desc != NULL ? ctx->world.rank : ctx->world.size };
     scr_filemap_made(ctx->cache.map, id, &v[OLDEST], &v[NEWEST]);
@@ -75,10 +92,13 @@ int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *kno
     v[SAME_DESC] = -v[DESC];
     v[LINE] = line_of(ctx, id);
     v[SAME_LINE] = v[LINE] == INT_MAX ? INT_MAX : -v[LINE];
+    v[PLACED] = placed(ctx, id);
     scr_mins_all(&ctx->world, v, N);
     known->root = (int)v[ROOT];
     known->alike = v[DESC] != 0 && v[DESC] == -v[SAME_DESC];
     known->line = v[LINE] == -v[SAME_LINE] ? (int)v[LINE] : -1;
+    known->placed =
+        known->alike || known->line >= 0 ? (enum scr_placed)v[PLACED] : SCR_PLACED_ELSE;
     return v[ASIDE] < 0 || (v[NEWEST] < 0 && v[OLDEST] != -v[NEWEST]);
 }
 

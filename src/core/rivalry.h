@@ -5,6 +5,7 @@
 #define SCR_CORE_RIVALRY_H
 
 #include "core/ctx.h"
+#include "par/migrate/holdings.h"
 
 /* Which ranks have a descriptor of a dataset in cache; the same on all ranks. */
 struct scr_known {
@@ -12,6 +13,8 @@ struct scr_known {
     int alike; /* all have, of one store and number of ranks */
     int line;  /* of descs.red, by which all that have one wrote it, where it is now and
                   in the sets that all ranks have now; -1: of none */
+    enum scr_placed placed; /* the least of all ranks; SCR_PLACED_ELSE, too, if some
+                               have to be told of it first */
 };
 struct scr_rivals {
     struct scr_known known;

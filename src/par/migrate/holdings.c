@@ -73,7 +73,7 @@ const char *scr_holdings_target(struct scr_holdings *h, const char *rel)
     return p->path;
 }
 
-static struct scr_held *held_of(const struct scr_holdings *h, int owner)
+static struct scr_holding *held_of(const struct scr_holdings *h, int owner)
 {
     size_t from = 0, to = h->nheld;
     while (from < to) {
@@ -88,7 +88,7 @@ static struct scr_held *held_of(const struct scr_holdings *h, int owner)
 
 static struct found *found_of(const struct scr_holdings *h, int owner, const char *rel)
 {
-    const struct scr_held *held = held_of(h, owner);
+    const struct scr_holding *held = held_of(h, owner);
     return held != NULL ? scr_table_find(&held->rels, rel) : NULL;
 }
 
@@ -140,27 +140,34 @@ static int is_in_place(const struct scr_entry *e, const struct scr_file *f,
            scr_meta_get_filesize(scr_file_meta(f), &size) == SCR_OK;
 }
 
+enum scr_placed scr_holdings_placed(const scr_filemap *map, int id, int me,
+                                    const char *dset_dir)
+{
+    const struct scr_entry *e = scr_filemap_entry(map, id, me);
+    if (scr_filemap_num_ranks_by_dataset(map, id) != (e != NULL) ||
+        scr_filemap_has_aside(map, id))
+        return SCR_PLACED_ELSE;
+    if (e == NULL)
+        return SCR_PLACED_HOME;
+    for (SCR_EACH(const struct scr_file, f, &e->files))
+        if (!is_in_place(e, f, dset_dir))
+            return SCR_PLACED_ELSE;
+    return e->dataset != NULL && e->desc != NULL && e->expected >= 0 ? SCR_PLACED_WHOLE
+                                                                     : SCR_PLACED_HOME;
+}
+
 int scr_holdings_are_whole(const struct scr_env *env, const scr_filemap *map, int id,
                            int me, const char *dset_dir)
 {
-    const struct scr_entry *e = scr_filemap_entry(map, id, me);
-    return e != NULL && e->dataset != NULL && e->desc != NULL && e->expected >= 0 &&
-           scr_holdings_are_settled(env, map, id, me, dset_dir);
+    return scr_holdings_placed(map, id, me, dset_dir) == SCR_PLACED_WHOLE &&
+           has_dirs(env, dset_dir, me);
 }
 
 int scr_holdings_are_settled(const struct scr_env *env, const scr_filemap *map, int id,
                              int me, const char *dset_dir)
 {
-    const struct scr_entry *e = scr_filemap_entry(map, id, me);
-    if (scr_filemap_num_ranks_by_dataset(map, id) != (e != NULL) ||
-        scr_filemap_has_aside(map, id) || !has_dirs(env, dset_dir, me))
-        return 0;
-    if (e == NULL)
-        return 1;
-    for (SCR_EACH(const struct scr_file, f, &e->files))
-        if (!is_in_place(e, f, dset_dir))
-            return 0;
-    return 1;
+    return scr_holdings_placed(map, id, me, dset_dir) != SCR_PLACED_ELSE &&
+           has_dirs(env, dset_dir, me);
 }
 
 /* The meta data of each rel. After a crash between rename and entry the file's meta
@@ -187,7 +194,7 @@ static int collect_metas(const struct scr_holdings *h, const struct scr_entry *e
 }
 
 /* Notes an intact file for its owner. */
-static int note_intact(struct scr_held *held, const char *rel, const char *path,
+static int note_intact(struct scr_holding *held, const char *rel, const char *path,
                        uint64_t size, const scr_meta *meta, struct scr_entry *offer)
 {
     struct found *f = scr_table_add(&held->rels, rel);
@@ -208,7 +215,7 @@ static int note_intact(struct scr_held *held, const char *rel, const char *path,
 
 /* One file the map names for the owner of offer. */
 static int inspect_file(struct scr_holdings *h, const char *path,
-                        const struct scr_table *metas, struct scr_held *held,
+                        const struct scr_table *metas, struct scr_holding *held,
                         struct scr_entry *offer, struct scr_err *err)
 {
     struct stat st;
@@ -228,7 +235,7 @@ static int inspect_file(struct scr_holdings *h, const char *path,
 }
 
 static int inspect_entry(struct scr_holdings *h, const struct scr_entry *e,
-                         struct scr_held *held, struct scr_entry *offer,
+                         struct scr_holding *held, struct scr_entry *offer,
                          struct scr_err *err)
 {
     struct scr_table metas = SCR_TABLE_OF(struct known);
@@ -245,7 +252,7 @@ out:
 }
 
 static int inspect_owner(struct scr_holdings *h, const struct scr_entry *e,
-                         struct scr_held *held, struct scr_parcels *offers,
+                         struct scr_holding *held, struct scr_parcels *offers,
                          struct scr_err *err)
 {
     struct scr_told offer;
@@ -265,7 +272,7 @@ int scr_holdings_inspect(struct scr_holdings *h, struct scr_parcels *offers,
     h->held = scr_calloc((size_t)n, sizeof *h->held);
     TRY(h->held ? SCR_OK : scr_no_memory(err));
     for (SCR_ENTRIES(e, h->map, h->id)) {
-        struct scr_held *held = &h->held[h->nheld];
+        struct scr_holding *held = &h->held[h->nheld];
         if (rc != SCR_OK)
             break;
         held->owner = e->rank;

@@ -21,7 +21,7 @@ struct scr_holdings {
     char *tmp;            /* name of a file being made there: rank.<me>/.scr-part */
     int dirty;            /* map differs from the filemap on disk */
 
-    struct scr_held { /* intact files on this node, by owner; ascending */
+    struct scr_holding { /* intact files on this node, by owner; ascending */
         int owner;
         struct scr_table rels; /* each with its paths */
     } * held;
@@ -33,16 +33,25 @@ struct scr_holdings {
 int scr_holdings_init(struct scr_holdings *h, struct scr_err *err);
 void scr_holdings_fini(struct scr_holdings *h);
 
-/* 1 if map has only files of dataset id that rank me wrote, with its descriptors, and
- * every file is known and named at its final place, in dset_dir, which exists. If so on
- * all ranks, no file has to move. Whether the files are good, or there at all, is for
- * restore to find. */
+/* How the files of dataset id that map has are placed. Whether they are good, or there
+ * at all, is for restore to find. */
+enum scr_placed {
+    SCR_PLACED_ELSE, /* neither of these */
+    SCR_PLACED_HOME, /* there is no entry, or only one of rank me, whose files are all
+                        known and named at their final places, in dset_dir */
+    SCR_PLACED_WHOLE /* so they are, and the entry has all descriptors */
+};
+/* dset_dir may be NULL where there is no entry. */
+enum scr_placed scr_holdings_placed(const scr_filemap *map, int id, int me,
+                                    const char *dset_dir);
+
+/* 1 if they are SCR_PLACED_WHOLE, and dset_dir exists. If so on all ranks, no file has
+ * to move. */
 int scr_holdings_are_whole(const struct scr_env *env, const scr_filemap *map, int id,
                            int me, const char *dset_dir);
 
-/* 1 if nothing is known here that has to move: there is no entry of dataset id, or only
- * one of rank me, whose files are all known and named at their final places in
- * dset_dir, which exists. Files may be lost. */
+/* 1 if nothing is known here that has to move, and dset_dir exists. Files may be lost.
+ */
 int scr_holdings_are_settled(const struct scr_env *env, const scr_filemap *map, int id,
                              int me, const char *dset_dir);
 

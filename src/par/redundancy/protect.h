@@ -16,6 +16,7 @@ struct scr_protect {
     int crc;               /* SCR_CRC_ON_COPY */
     struct scr_cntl *cntl; /* restore: where a map that has changed is written before
                             * all leave; NULL: the caller does that */
+    int rc;                /* restore: of this rank until now */
     int whole;             /* restore: each rank's files are where they were, as far as
                      * scr_distribute_all knows: they are read before a search for lost
                      * files */

@@ -95,7 +95,9 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
     s.why = s.header_why = (struct scr_err)SCR_ERR_INIT;
     rep = rep != NULL ? rep : &unwanted;
     memset(rep, 0, sizeof *rep);
-    int rc = scr_redset_init(&s.r, p, &s.set, id, dset_dir, err);
+    int rc = p->rc;
+    if (rc == SCR_OK)
+        rc = scr_redset_init(&s.r, p, &s.set, id, dset_dir, err);
     if (p->whole)
         TRY_OUT(look_alone_all(&s, rep, rc, err));
     if (rep->intact)

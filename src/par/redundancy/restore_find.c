@@ -144,11 +144,12 @@ static int take_set(struct scr_restoring *s, int rc, struct scr_err *err)
 
 int scr_restore_find_set_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
-    scr_restore_find_header(s);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK) {
+        scr_restore_find_header(s);
         rc = find_known(s, err);
+    }
     rc = s->p->set != NULL ? take_set(s, rc, err) : look_for_set_all(s, rc, err);
-    if (rc != SCR_OK)
+    if (rc != SCR_OK && err != NULL && strncmp(err->text, "dataset ", 8) != 0)
         scr_err_prefix(err, "dataset %d", s->r.id);
     return rc;
 }
