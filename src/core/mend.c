@@ -17,14 +17,20 @@
 #include "core/topo.h"
 #include "par/migrate/distribute.h"
 
-/* The ranks that know the dataset to restore. */
-static int settle_rivals_all(struct scr_ctx *ctx, int id, struct scr_rivals *rivals,
-                             struct scr_err *err)
+/* The ranks that know the dataset to restore. known: as far as it has been looked for.
+ */
+static int settle_rivals_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
+                             struct scr_rivals *rivals, struct scr_err *err)
 {
-    rivals->are = scr_rivals_look_all(ctx, id, &rivals->known);
-    TRY(rivals->are ? scr_rivals_settle_all(ctx, id, rivals, err) : SCR_OK);
-    if (rivals->are)
-        (void)scr_rivals_look_all(ctx, id, &rivals->known);
+    if (known != NULL)
+        rivals->known = *known;
+    else
+        scr_rivals_look_all(ctx, &id, 1, &rivals->known);
+    rivals->are = rivals->known.several;
+    if (!rivals->are)
+        return SCR_OK;
+    TRY(scr_rivals_settle_all(ctx, id, rivals, err));
+    scr_rivals_look_all(ctx, &id, 1, &rivals->known);
     return SCR_OK;
 }
 
@@ -201,12 +207,12 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
 }
 
 /* Among those made before *created, if there are several; out: when that one was. */
-static int mend_one_all(struct scr_ctx *ctx, int id, int64_t *created,
-                        struct scr_err *err)
+static int mend_one_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
+                        int64_t *created, struct scr_err *err)
 {
     struct scr_rivals rivals = { .created = *created };
     char *dset_dir = NULL;
-    int rc = settle_rivals_all(ctx, id, &rivals, err);
+    int rc = settle_rivals_all(ctx, id, known, &rivals, err);
     if (rc == SCR_OK) {
         rc = open_dset_all(ctx, id, &rivals.known, &dset_dir, err);
         rivals.dset_dir = dset_dir;
@@ -227,15 +233,16 @@ static int mend_one_all(struct scr_ctx *ctx, int id, int64_t *created,
 /* Sizes and headers chose the newest of several; where its bytes turn out to be bad an
  * older one may be whole. Where none is, what is wrong with the last that was tried is
  * said. */
-static int mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+static int mend_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
+                    struct scr_err *err)
 {
     int64_t created = INT64_MAX, tried = created;
-    int rc = mend_one_all(ctx, id, &created, err);
+    int rc = mend_one_all(ctx, id, known, &created, err);
     while (rc != SCR_OK && !scr_err_may_pass(rc) && created < tried) {
         struct scr_err why = SCR_ERR_INIT;
         int before = rc;
         tried = created;
-        rc = mend_one_all(ctx, id, &created, &why);
+        rc = mend_one_all(ctx, id, NULL, &created, &why);
         if (rc == SCR_E_LOST && created == tried)
             return before;
         if (rc == SCR_OK || rc == SCR_E_RANKS)
@@ -279,14 +286,15 @@ static int make_room_all(struct scr_ctx *ctx, int id, int all)
     return red != NULL && scr_neighbours_leave_all(ctx, red, id, d.size, all);
 }
 
-int scr_cache_restore_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_cache_restore_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
+                          struct scr_err *err)
 {
     struct scr_err full = SCR_ERR_INIT;
-    int rc = mend_all(ctx, id, &full);
+    int rc = mend_all(ctx, id, known, &full);
     for (int all = 0; rc == SCR_E_FULL && all <= 1; all++)
         if (make_room_all(ctx, id, all)) {
             scr_err_clear(&full);
-            rc = mend_all(ctx, id, &full);
+            rc = mend_all(ctx, id, NULL, &full);
         }
     if (rc != SCR_OK && err != NULL)
         *err = full;
@@ -295,6 +303,6 @@ int scr_cache_restore_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    TRY(scr_cache_restore_all(ctx, id, err));
+    TRY(scr_cache_restore_all(ctx, id, NULL, err));
     return scr_cache_check_all(ctx, id, err);
 }

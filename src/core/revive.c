@@ -46,14 +46,24 @@ static void leave_as_it_is_all(struct scr_ctx *ctx, int id, int rc,
     free(name);
 }
 
+/* What the ranks know is asked of many datasets at once, and again after a failure, as
+ * filemaps may be read again then. */
 static void rebuild_cache_all(struct scr_ctx *ctx, const struct scr_ids *ids)
 {
+    struct scr_known known[SCR_RIVALS_LOOK];
+    size_t first = 0, n = 0;
     for (size_t i = 0; i < ids->n; i++) {
         struct scr_err why = SCR_ERR_INIT;
         int id = ids->id[i];
-        int rc = scr_cache_restore_all(ctx, id, &why);
+        if (i == first + n) {
+            first = i;
+            n = ids->n - i < SCR_RIVALS_LOOK ? ids->n - i : SCR_RIVALS_LOOK;
+            scr_rivals_look_all(ctx, &ids->id[i], n, known);
+        }
+        int rc = scr_cache_restore_all(ctx, id, &known[i - first], &why);
         if (rc != SCR_OK) {
             leave_as_it_is_all(ctx, id, rc, &why);
+            n = i + 1 - first;
             continue;
         }
         scr_cache_enter_restored(ctx, id);

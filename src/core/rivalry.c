@@ -80,11 +80,13 @@ static enum scr_placed placed(const struct scr_ctx *ctx, int id)
     return is;
 }
 
-int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *known)
+enum { ROOT, OLDEST, NEWEST, ASIDE, DESC, SAME_DESC, LINE, SAME_LINE, PLACED, N };
+
+/* What this rank says of a dataset: the least of all ranks counts. */
+static void say(const struct scr_ctx *ctx, int id, int64_t *v)
 {
-    enum { ROOT, OLDEST, NEWEST, ASIDE, DESC, SAME_DESC, LINE, SAME_LINE, PLACED, N };
     const scr_hash *desc = scr_cache_any_desc(ctx, id);
-    int64_t v[N] = { desc != NULL ? ctx->world.rank : ctx->world.size };
+    v[ROOT] = desc != NULL ? ctx->world.rank : ctx->world.size;
     scr_filemap_made(ctx->cache.map, id, &v[OLDEST], &v[NEWEST]);
     v[NEWEST] = -v[NEWEST];
     v[ASIDE] = -scr_filemap_has_aside(ctx->cache.map, id);
@@ -93,13 +95,27 @@ int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *kno
     v[LINE] = line_of(ctx, id);
     v[SAME_LINE] = v[LINE] == INT_MAX ? INT_MAX : -v[LINE];
     v[PLACED] = placed(ctx, id);
-    scr_mins_all(&ctx->world, v, N);
+}
+
+static void hear(struct scr_known *known, const int64_t *v)
+{
     known->root = (int)v[ROOT];
     known->alike = v[DESC] != 0 && v[DESC] == -v[SAME_DESC];
     known->line = v[LINE] == -v[SAME_LINE] ? (int)v[LINE] : -1;
     known->placed =
         known->alike || known->line >= 0 ? (enum scr_placed)v[PLACED] : SCR_PLACED_ELSE;
-    return v[ASIDE] < 0 || (v[NEWEST] < 0 && v[OLDEST] != -v[NEWEST]);
+    known->several = v[ASIDE] < 0 || (v[NEWEST] < 0 && v[OLDEST] != -v[NEWEST]);
+}
+
+void scr_rivals_look_all(const struct scr_ctx *ctx, const int *ids, size_t n,
+                         struct scr_known *known)
+{
+    int64_t v[SCR_RIVALS_LOOK][N];
+    for (size_t i = 0; i < n; i++)
+        say(ctx, ids[i], v[i]);
+    scr_mins_all(&ctx->world, v[0], (int)n * N);
+    for (size_t i = 0; i < n; i++)
+        hear(&known[i], v[i]);
 }
 
 /* --- before --- */

@@ -7,7 +7,7 @@
 #include "core/ctx.h"
 #include "par/migrate/holdings.h"
 
-/* Which ranks have a descriptor of a dataset in cache; the same on all ranks. */
+/* What the ranks know of a dataset in cache; the same on all of them. */
 struct scr_known {
     int root;  /* the lowest that has one, the size of world if none */
     int alike; /* all have, of one store and number of ranks */
@@ -15,6 +15,7 @@ struct scr_known {
                   in the sets that all ranks have now; -1: of none */
     enum scr_placed placed; /* the least of all ranks; SCR_PLACED_ELSE, too, if some
                                have to be told of it first */
+    int several;            /* parts of several datasets of the number are in cache */
 };
 struct scr_rivals {
     struct scr_known known;
@@ -26,8 +27,10 @@ struct scr_rivals {
     const char *dset_dir; /* of this rank; NULL: not known yet */
 };
 
-/* One reduction: 1 on all ranks if there are several. */
-int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *known);
+/* One reduction, for n datasets, at most so many. */
+enum { SCR_RIVALS_LOOK = 64 };
+void scr_rivals_look_all(const struct scr_ctx *ctx, const int *ids, size_t n,
+                         struct scr_known *known);
 /* The set of this rank by a line of descs.red, as stored with what that writes. */
 void scr_rivals_describe(const struct scr_ctx *ctx, int line, struct scr_setdesc *d);
 /* Chooses, and puts the others aside. Agreed. After an error nothing that was in its

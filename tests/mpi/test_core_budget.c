@@ -168,29 +168,28 @@ static void start_again(struct job *job, int n, const char *lost, const char *vn
     job_end(job, ctx);
 }
 
-/* The ranks are where they were. Besides: each dataset 2, where its files are and what
- * they are like; the files to be read 1. */
-enum { FOUND = 12 };
+/* The ranks are where they were. Besides: where the files of all datasets are 1, what
+ * those of each are like 1, the files to be read 1. */
+enum { FOUND = 13 };
 
 JOB_CASE(a_start_that_finds_one_in_cache, 4)
 {
-    start_again(job, 1, NULL, nodes, FOUND + 2);
+    start_again(job, 1, NULL, nodes, FOUND + 1);
 }
 
 JOB_CASE(a_start_that_finds_two_in_cache, 4)
 {
-    start_again(job, 2, NULL, nodes, FOUND + 2 * 2);
+    start_again(job, 2, NULL, nodes, FOUND + 2);
 }
 
 JOB_CASE(a_start_that_finds_five_in_cache, 4)
 {
-    start_again(job, 5, NULL, nodes, FOUND + 5 * 2);
+    start_again(job, 5, NULL, nodes, FOUND + 5);
 }
 
-/* Where the files of a dataset are, and in which sets 1; lists of files 1, what each has
- * 1; the stripes 1, whether all is rebuilt 1, whether it is in place, and what it is 1.
- */
-enum { REBUILD = 6, MOVE = 33 };
+/* Lists of files 1, what each has 1; the stripes 1, whether all is rebuilt 1, whether it
+ * is in place, and what it is 1. */
+enum { REBUILD = 5, MOVE = 31 };
 
 /* A node was lost, and is empty now, or another takes its place. */
 JOB_CASE(a_start_that_has_lost_a_node, 4)
