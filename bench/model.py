@@ -47,8 +47,8 @@ COUNTED = {
         "Init": (12, 4, 0),
         "Complete": (6, 0, encode),
         "flush": (16, 0, 0),
-        "start, all there": (16, 4, 0),
-        "start, node lost": (25, 5, rebuild),
+        "start, all there": (15, 4, 0),
+        "start, node lost": (19, 4, rebuild),
         "start by fetch": (24, 4, encode),
     }
     for scheme, encode, rebuild in (("XOR of 8", 1.001, 1.143), ("RS 2 of 8", 1.168, 1.167))

@@ -46,8 +46,8 @@ static void leave_as_it_is_all(struct scr_ctx *ctx, int id, int rc,
     free(name);
 }
 
-/* What the ranks know is asked of many datasets at once, and again after a failure, as
- * filemaps may be read again then. */
+/* The ranks look for many datasets at once, and again after a failure, as filemaps may
+ * be read again then. */
 static void rebuild_cache_all(struct scr_ctx *ctx, const struct scr_ids *ids)
 {
     struct scr_known known[SCR_RIVALS_LOOK];

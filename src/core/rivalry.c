@@ -82,7 +82,7 @@ static enum scr_placed placed(const struct scr_ctx *ctx, int id)
 
 enum { ROOT, OLDEST, NEWEST, ASIDE, DESC, SAME_DESC, LINE, SAME_LINE, PLACED, N };
 
-/* What this rank says of a dataset: the least of all ranks counts. */
+/* Of a dataset, as this rank knows it: the least of all ranks counts. */
 static void say(const struct scr_ctx *ctx, int id, int64_t *v)
 {
     const scr_hash *desc = scr_cache_any_desc(ctx, id);

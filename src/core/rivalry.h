@@ -7,14 +7,14 @@
 #include "core/ctx.h"
 #include "par/migrate/holdings.h"
 
-/* What the ranks know of a dataset in cache; the same on all of them. */
+/* A dataset in cache as the ranks know it; the same on all of them. */
 struct scr_known {
     int root;  /* the lowest that has one, the size of world if none */
     int alike; /* all have, of one store and number of ranks */
     int line;  /* of descs.red, by which all that have one wrote it, where it is now and
                   in the sets that all ranks have now; -1: of none */
     enum scr_placed placed; /* the least of all ranks; SCR_PLACED_ELSE, too, if some
-                               have to be told of it first */
+                               cannot know its directory yet */
     int several;            /* parts of several datasets of the number are in cache */
 };
 struct scr_rivals {

@@ -187,8 +187,8 @@ JOB_CASE(a_start_that_finds_five_in_cache, 4)
     start_again(job, 5, NULL, nodes, FOUND + 5);
 }
 
-/* Lists of files 1, what each has 1; the stripes 1, whether all is rebuilt 1, whether it
- * is in place, and what it is 1. */
+/* Lists of files 1, what each has 1; the stripes 1, whether all is rebuilt 1, whether
+ * it is in place, and what it is 1. */
 enum { REBUILD = 5, MOVE = 31 };
 
 /* A node was lost, and is empty now, or another takes its place. */

@@ -49,7 +49,7 @@ void scr_redset_fini(struct scr_redset *r);
  * memory. */
 char *scr_redset_path(const struct scr_redset *r, const char *dset_dir);
 
-/* What each member says before the geometry is laid out. */
+/* Lengths of a member, from which the geometry is laid out. */
 struct scr_lengths {
     uint64_t bytes;  /* of its files */
     uint64_t packed; /* of current */
@@ -58,7 +58,7 @@ struct scr_lengths {
 /* Local: this member's; the code is rc, or of what failed here. */
 int scr_redset_measure(struct scr_redset *r, int rc, struct scr_lengths *mine,
                        struct scr_err *err);
-/* Local: the geometry, of the lengths of all members, none of which has failed. The
+/* Local: the geometry, of the lengths of all members, where none has failed. The
  * same code on all. */
 int scr_redset_lay_out(struct scr_redset *r, enum scr_scheme scheme, int k,
                        const struct scr_lengths *all, struct scr_err *err);

@@ -64,7 +64,7 @@ static int check_parity_bytes(const struct scr_restoring *s, const char *path,
 }
 
 /* *size: bytes behind the header. How many they should be is known when the lengths of
- * all members are: the first look, not deep, tells them. */
+ * all members are: the first look, not deep, returns them. */
 static int check_parity(const struct scr_restoring *s, int deep, uint64_t *size,
                         struct scr_err *err)
 {
@@ -221,8 +221,8 @@ static int list_remains(struct scr_restoring *s, struct remains *mine, int rc,
     return rc;
 }
 
-/* What is to be said of member i now that the geometry is known. 0 if its header is of
- * another one: the member says so. */
+/* Compares member i with the geometry, which is known now. 0 if its header is of
+ * another one: the error is the member's. */
 static int compare(struct scr_restoring *s, int i, const struct remains *of, int *rc,
                    struct scr_err *err)
 {

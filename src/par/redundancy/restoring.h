@@ -70,11 +70,12 @@ int scr_restore_find_set_all(struct scr_restoring *s, int rc, struct scr_err *er
  * code is each rank's own, to be agreed on. */
 int scr_restore_find_files_all(struct scr_restoring *s, int rc, struct scr_err *err);
 
-/* Collective over the set: the geometry of s->r, and s->have. SCR_E_LOST, on the members
- * at fault, when what is left does not suffice: the caller agrees. If it would together
- * with the files that could not be read, the code is that transient error instead. Sizes
- * and headers decide; if all seem to be there, their contents are verified too. rc: of
- * this rank until now; if any member's is an error none goes on. */
+/* Collective over the set: the geometry of s->r, and s->have. SCR_E_LOST, on the
+ * members at fault, when what is left does not suffice: the caller agrees. If it would
+ * together with the files that could not be read, the code is that transient error
+ * instead. Sizes and headers decide; if all seem to be there, their contents are
+ * verified too. rc: of this rank until now; if any member's is an error none looks.
+ */
 int scr_restore_assess_all(struct scr_restoring *s, int rc, struct scr_err *err);
 /* A look at what is left that reads everything. As above. */
 int scr_restore_read_all(struct scr_restoring *s, int rc, struct scr_err *err);
