@@ -158,7 +158,7 @@ static int is_running(const struct clean *c, const struct scr_leftover *o)
 static int clean_if_meant(struct clean *c, struct scr_leftover *o, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int asked = c->a->opt[OPT_JOBID] != NULL;
+    int asked = c->a->opt[OPT_JOBID] != NULL, rc;
     if (!is_meant(c, o))
         return SCR_OK;
     if (o->rc != SCR_OK) {
@@ -167,12 +167,14 @@ static int clean_if_meant(struct clean *c, struct scr_leftover *o, struct scr_er
     } else if (is_running(c, o)) {
         tell_kept(c, o, "the job still runs");
         c->kept += asked;
-    } else if (clean_one(c, o, &why) == SCR_E_LOCKED) {
+    } else if ((rc = clean_one(c, o, &why)) == SCR_E_NOMEM)
+        return scr_no_memory(err);
+    else if (rc != SCR_OK && scr_leftover_is_gone(&c->t->env, o))
+        return SCR_OK;
+    else if (rc == SCR_E_LOCKED) {
         tell_kept(c, o, why.text);
         c->kept += asked;
-    } else if (why.code == SCR_E_NOMEM)
-        return scr_no_memory(err);
-    else if (why.code != SCR_OK) {
+    } else if (rc != SCR_OK) {
         scr_log(c->t->env.log, SCR_LOG_ERROR, "job %s: %s", o->job, why.text);
         c->kept++;
     }

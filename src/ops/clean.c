@@ -153,23 +153,25 @@ static int enter(struct listing *l, const struct place *p, char **dir,
 
 static int list_user(struct listing *l, struct place p, struct scr_err *err)
 {
+    struct scr_err why = SCR_ERR_INIT;
     char *dir, *job = NULL, **names = NULL;
     size_t n = 0;
-    int rc = enter(l, &p, &dir, err);
+    int rc = enter(l, &p, &dir, &why);
     if (rc == SCR_OK && dir != NULL)
-        rc = scr_dir_list(l->at->env->sys, dir, &names, &n, err);
+        rc = scr_dir_list(l->at->env->sys, dir, &names, &n, &why);
     for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         if (strncmp(names[i], JOB, sizeof JOB - 1) != 0)
             continue;
         p.job = names[i] + sizeof JOB - 1;
-        rc = enter(l, &p, &job, err);
+        rc = enter(l, &p, &job, &why);
         if (rc == SCR_OK && job != NULL)
-            rc = list_job(l, p, job, err);
+            rc = list_job(l, p, job, &why);
         free(job);
     }
     scr_names_free(names, n);
     free(dir);
-    return rc;
+    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
+                                             : scr_fail(err, rc, 0, "%s", why.text);
 }
 
 /* A virtual node's directory that we cannot enter is another user's. */
@@ -236,7 +238,9 @@ static int check_ours(const struct scr_env *env, const char *dir,
     struct scr_err why = SCR_ERR_INIT;
     char **names = NULL;
     size_t n = 0;
-    TRY(scr_dir_list(env->sys, dir, &names, &n, err));
+    int rc = scr_dir_list(env->sys, dir, &names, &n, &why);
+    if (rc != SCR_OK)
+        return rc == SCR_E_NOENT ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
     int ours = n == 0;
     for (size_t i = 0; i < n; i++)
         ours = ours || strncmp(names[i], "job.", 4) == 0 ||
@@ -369,6 +373,14 @@ static int look_at_daemon(const struct scr_env *env, const char *dir,
 
 static const char *const lock_names[] = { SCR_CNTL_JOB_LOCK, SCR_CNTL_COPY_LOCK };
 enum { NLOCKS = sizeof lock_names / sizeof lock_names[0] };
+
+int scr_leftover_is_gone(const struct scr_env *env, const struct scr_leftover *o)
+{
+    for (size_t i = 0; i < o->dirs.n; i++)
+        if (scr_file_is_there(env->sys, o->dirs.v[i]))
+            return 0;
+    return o->dirs.n > 0;
+}
 
 int scr_leftover_look(const struct scr_env *env, const struct scr_leftover *o,
                       struct scr_err *err)

@@ -49,6 +49,10 @@ int scr_leftovers_list(const struct scr_clean_at *at, struct scr_leftover **list
                        size_t *n, struct scr_err *err);
 void scr_leftovers_free(const struct scr_env *env, struct scr_leftover *list, size_t n);
 
+/* Another process, an scr_clean or a run that ends, may have removed all of it since it
+ * was listed; what then fails is no error. */
+int scr_leftover_is_gone(const struct scr_env *env, const struct scr_leftover *l);
+
 /* SCR_E_LOCKED: a run, a copy or a scavenge uses it, or scr_srun or the like is at work
  * in its prefix directory, or a lock cannot be read. look only asks, else the locks are
  * taken, which keeps runs out. */
