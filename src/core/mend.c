@@ -60,7 +60,9 @@ static int share_desc_all(struct scr_ctx *ctx, int id, const struct scr_known *k
         return rc;
     *kept = scr_redplace_get(desc);
     if (kept->ranks == 0 || kept->store == NULL)
-        return scr_fail(err, SCR_E_CORRUPT, 0, "descriptor of dataset %d", id);
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "dataset %d: no store or number of ranks in its descriptor",
+                        id);
     if (kept->ranks != ctx->world.size)
         return scr_fail(
             err, SCR_E_RANKS, 0,

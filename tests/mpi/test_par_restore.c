@@ -358,6 +358,31 @@ MPI_CASE(more_ranks_are_refused_and_nothing_is_touched)
     scr_filemap_delete(empty);
 }
 
+/* All are told so, with or without a search for the sets. */
+MPI_CASE(a_rank_that_has_failed_before_is_heard)
+{
+    int last = t->comm.rank == t->comm.size - 1;
+    for (int known = 0; known <= 1; known++) {
+        struct cell c;
+        char want[32];
+        cell_make_all(t, &c, &t->comm, CELL_ODD, 1);
+        cell_protect_all(&c, SCR_SCHEME_XOR, 1);
+        if (last && t->comm.size > 1)
+            cell_damage(&c, CELL_NODE);
+        c.p.set = known ? &c.set : NULL;
+        c.p.rc = last ? scr_fail(&c.err, SCR_E_FULL, 0, "no room") : SCR_OK;
+        int rc = scr_restore_all(&c.p, c.id, c.dset_dir, c.map, NULL, &c.err);
+        CHECK_RC(rc, SCR_E_FULL, &c.err);
+        snprintf(want, sizeof want, "dataset %d: no room", c.id);
+        CHECK(!last || strcmp(c.err.text, want) == 0);
+        CHECK(strstr(c.err.text, "no room") != NULL);
+        c.p.rc = SCR_OK;
+        CHECK_RC(cell_try_restore_all(&c), SCR_OK, &c.err);
+        cell_check_whole(&c);
+        cell_free_all(&c);
+    }
+}
+
 /* --- several sets --- */
 
 /* Cuts the ranks into new sets. color: of this rank's group. */
@@ -521,6 +546,7 @@ int main(int argc, char **argv)
                   RUN(everything_lost_is_refused), RUN(a_refusal_says_what_is_lost),
                   RUN(fewer_ranks_are_refused_and_nothing_is_touched),
                   RUN(more_ranks_are_refused_and_nothing_is_touched),
+                  RUN(a_rank_that_has_failed_before_is_heard),
                   RUN(sets_are_rebuilt_side_by_side_and_refused_together),
                   RUN(sets_of_several_schemes_are_intact_too),
                   RUN(ranks_that_remember_other_sets_are_not_intact),

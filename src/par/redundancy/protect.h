@@ -73,8 +73,9 @@ struct scr_restore_report {
  * unless a file turns out to be damaged. Collective over world. On success map holds on
  * every rank the complete entry (FILES, METAs, DSETDESC, REDDESC). SCR_E_LOST on all
  * ranks with the ranks at fault when beyond tolerance; SCR_E_RANKS when a different
- * number of ranks wrote the dataset (nothing touched then). Nothing that exists is
- * deleted in either case. */
+ * number of ranks wrote the dataset. After an error, also one of a rank before the
+ * call (p->rc), nothing that exists is deleted; where the sets are known, other sets
+ * may have rebuilt temporary files, which are removed. */
 int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
                     scr_filemap *map, struct scr_restore_report *rep,
                     struct scr_err *err);

@@ -89,7 +89,7 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
                     scr_filemap *map, struct scr_restore_report *rep,
                     struct scr_err *err)
 {
-    struct scr_restoring s = { .p = p, .dset_dir = dset_dir, .map = map };
+    struct scr_restoring s = { .p = p, .dset_dir = dset_dir, .map = map, .r.id = id };
     struct scr_restore_report unwanted;
     s.set.comm = (struct scr_comm)SCR_COMM_INIT;
     s.why = s.header_why = (struct scr_err)SCR_ERR_INIT;

@@ -129,7 +129,8 @@ static int look_for_set_all(struct scr_restoring *s, int rc, struct scr_err *err
     return scr_restore_doubt_all(world, rc, &s->header_why, err);
 }
 
-/* Local: the set that the ranks have now is the one they had. */
+/* Local: the set that the ranks have now is the one they had. A header of another one
+ * is of no file that belongs here: the entry goes before files are encoded anew. */
 static int take_set(struct scr_restoring *s, int rc, struct scr_err *err)
 {
     const struct scr_setdesc *is = &s->p->known;
