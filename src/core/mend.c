@@ -236,10 +236,11 @@ static int mend_one_all(struct scr_ctx *ctx, int id, const struct scr_known *kno
  * older one may be whole. Where none is, what is wrong with the last that was tried is
  * said. */
 static int mend_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
-                    struct scr_err *err)
+                    int *failed, struct scr_err *err)
 {
     int64_t created = INT64_MAX, tried = created;
     int rc = mend_one_all(ctx, id, known, &created, err);
+    *failed |= rc != SCR_OK;
     while (rc != SCR_OK && !scr_err_may_pass(rc) && created < tried) {
         struct scr_err why = SCR_ERR_INIT;
         int before = rc;
@@ -289,14 +290,15 @@ static int make_room_all(struct scr_ctx *ctx, int id, int all)
 }
 
 int scr_cache_restore_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
-                          struct scr_err *err)
+                          int *failed, struct scr_err *err)
 {
     struct scr_err full = SCR_ERR_INIT;
-    int rc = mend_all(ctx, id, known, &full);
+    *failed = 0;
+    int rc = mend_all(ctx, id, known, failed, &full);
     for (int all = 0; rc == SCR_E_FULL && all <= 1; all++)
         if (make_room_all(ctx, id, all)) {
             scr_err_clear(&full);
-            rc = mend_all(ctx, id, NULL, &full);
+            rc = mend_all(ctx, id, NULL, failed, &full);
         }
     if (rc != SCR_OK && err != NULL)
         *err = full;
@@ -305,6 +307,7 @@ int scr_cache_restore_all(struct scr_ctx *ctx, int id, const struct scr_known *k
 
 int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    TRY(scr_cache_restore_all(ctx, id, NULL, err));
+    int failed;
+    TRY(scr_cache_restore_all(ctx, id, NULL, &failed, err));
     return scr_cache_check_all(ctx, id, err);
 }

@@ -10,8 +10,10 @@
  * ranks. */
 int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The same, but not agreed: the view of the dataset may be missing on some rank. known:
- * what scr_rivals_look_all has found, if nothing has failed since; NULL: it looks. */
+ * what scr_rivals_look_all has found, if nothing has failed since; NULL: it looks.
+ * *failed: the same on all ranks, 1 after an error, also of an attempt before one that
+ * succeeded. */
 int scr_cache_restore_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
-                          struct scr_err *err);
+                          int *failed, struct scr_err *err);
 
 #endif

@@ -47,23 +47,27 @@ static void leave_as_it_is_all(struct scr_ctx *ctx, int id, int rc,
 }
 
 /* The ranks look for many datasets at once, and again after a failure, as filemaps may
- * be read again then. */
+ * be read again then: for few, as the next may fail, too. */
 static void rebuild_cache_all(struct scr_ctx *ctx, const struct scr_ids *ids)
 {
     struct scr_known known[SCR_RIVALS_LOOK];
-    size_t first = 0, n = 0;
+    size_t first = 0, end = 0, most = SCR_RIVALS_LOOK;
     for (size_t i = 0; i < ids->n; i++) {
         struct scr_err why = SCR_ERR_INIT;
-        int id = ids->id[i];
-        if (i == first + n) {
+        int id = ids->id[i], failed;
+        if (i == end) {
             first = i;
-            n = ids->n - i < SCR_RIVALS_LOOK ? ids->n - i : SCR_RIVALS_LOOK;
-            scr_rivals_look_all(ctx, &ids->id[i], n, known);
+            end = ids->n - i < most ? ids->n : i + most;
+            most = 2 * most < SCR_RIVALS_LOOK ? 2 * most : SCR_RIVALS_LOOK;
+            scr_rivals_look_all(ctx, &ids->id[i], end - i, known);
         }
-        int rc = scr_cache_restore_all(ctx, id, &known[i - first], &why);
+        int rc = scr_cache_restore_all(ctx, id, &known[i - first], &failed, &why);
+        if (failed) {
+            end = i + 1;
+            most = 1;
+        }
         if (rc != SCR_OK) {
             leave_as_it_is_all(ctx, id, rc, &why);
-            n = i + 1 - first;
             continue;
         }
         scr_cache_enter_restored(ctx, id);
