@@ -136,6 +136,20 @@ static double begin_of(const struct look *l)
     return is ? (double)st.st_mtime : 0;
 }
 
+/* Flushes are copied in turn, whenever they were asked for: this one began to copy when
+ * the one before it was complete, at the latest. A summary is written then. */
+static double turn_of(const struct look *l, const struct scr_index *index)
+{
+    struct stat st;
+    int before = 0;
+    for (size_t i = 0; i < index->n && index->of[i].id < l->f->id; i++)
+        if (index->of[i].complete)
+            before = index->of[i].id;
+    int is = before != 0 &&
+             stat_file(l, scr_prefix_dset_file(l->p, before, "summary.scr"), &st);
+    return is && (double)st.st_mtime > l->f->since ? (double)st.st_mtime : l->f->since;
+}
+
 /* By its plan, or else by the index. */
 static int describe(struct look *l, const scr_hash *plan, const struct scr_index *index,
                     struct scr_err *err)
@@ -161,9 +175,10 @@ static int measure(struct look *l, const struct scr_index *index, double now,
     l->f->is_async = rc == SCR_OK;
     TRY_OUT(describe(l, plan, index, err));
     l->f->since = begin_of(l);
+    l->f->turn = turn_of(l, index);
     TRY_OUT(count(l, plan, err));
-    if (l->f->since > 0 && now - l->f->since >= SETTLED_S)
-        l->f->rate = (double)l->fresh / (now - l->f->since);
+    if (l->f->since > 0 && now - l->f->turn >= SETTLED_S)
+        l->f->rate = (double)l->fresh / (now - l->f->turn);
 out:
     scr_hash_delete(plan);
     return rc;

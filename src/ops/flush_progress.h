@@ -15,7 +15,8 @@ struct scr_flush_progress {
     int waiting;          /* flushes that run and come after this one */
     uint64_t bytes, done; /* of the dataset, plain */
     double since; /* when this attempt began, seconds since 1970; 0: not known */
-    double rate;  /* bytes a second since then; 0: not known */
+    double turn;  /* when it began to copy: since, or the end of the flush before it */
+    double rate;  /* bytes a second since its turn; 0: not known */
 };
 
 /* The oldest flush that runs, as they are copied in turn, else the newest unfinished

@@ -187,6 +187,11 @@ status_is 0
 row flush "66 % of "
 row flush "(in the background)"
 json '0 < s["flush"]["done"] < s["flush"]["bytes"] and s["flush"]["running"] and s["flush"]["async"]'
+# It was asked for 1000 s ago, and waited until the flush before it had ended.
+touch -d "1000 seconds ago" .scr/scr.dataset.2/summary.scr .scr/scr.dataset.3/flushing.lock
+json '0 < s["flush"]["rate"] <= s["flush"]["done"] / 1000'
+touch -d "10 seconds ago" .scr/scr.dataset.2/summary.scr
+json 's["flush"]["done"] / 20 < s["flush"]["rate"] <= s["flush"]["done"] / 10'
 run scr status --line
 has 0 ", flush "
 grep -q "wait" "$out" && fail "a line without reason"
