@@ -276,6 +276,17 @@ static void add_condition(struct scr_str *to, const char *what, int64_t when)
     add_stamp(to, when);
 }
 
+/* Where jobs cannot be distinguished, a run that has ended stops run loops only. */
+static const char *who_stops(const struct scr_status *s)
+{
+    if (is_on(s))
+        return "as soon as it can";
+    return strstr(s->halt_due, SCR_HALT_FINALIZED) != NULL &&
+                   (s->job == NULL || strcmp(s->job, SCR_NO_JOB_ID) == 0)
+               ? "a run loop starts no other run"
+               : "a new run of the job stops";
+}
+
 static void row_halt(struct scr_str *to, const struct scr_status *s)
 {
     const struct scr_halt *h = &s->halt;
@@ -288,8 +299,7 @@ static void row_halt(struct scr_str *to, const struct scr_status *s)
         scr_str_printf(to, "%s%" PRId64 " s before the allocation ends",
                        to->len > 0 ? ", " : "", h->halt_seconds);
     if (s->halt_due != NULL)
-        scr_str_printf(to, "%s%s: %s", to->len > 0 ? "; " : "",
-                       is_on(s) ? "as soon as it can" : "a new run of the job stops",
+        scr_str_printf(to, "%s%s: %s", to->len > 0 ? "; " : "", who_stops(s),
                        s->halt_due);
     else if (s->halt_reason != NULL)
         scr_str_printf(to, "%sreason %s", to->len > 0 ? "; " : "", s->halt_reason);

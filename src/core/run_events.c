@@ -220,6 +220,18 @@ static void add_newest(const struct scr_tally *t, struct scr_str *line)
         scr_str_append(line, ", none on the prefix");
 }
 
+/* A short run that asks when to checkpoint may end before the first time. */
+static void add_when(const struct scr_pilot *p, struct scr_str *line)
+{
+    char time[32];
+    if (p->is_told)
+        scr_str_printf(line,
+                       ": SCR_Need_checkpoint asks for %s %s, SCR_CHECKPOINT_SECONDS "
+                       "sets another time",
+                       p->told.is_known ? "one every" : "the first after",
+                       scr_format_duration(p->told.interval, time, sizeof time));
+}
+
 static void say_end(const struct scr_ctx *ctx, double run)
 {
     const struct scr_tally *t = &ctx->tally;
@@ -227,6 +239,7 @@ static void say_end(const struct scr_ctx *ctx, double run)
     struct scr_str line = SCR_STR_INIT;
     if (t->ckpts == 0) {
         scr_str_append(&line, "no checkpoint was written");
+        add_when(&ctx->pilot, &line);
     } else {
         scr_str_printf(
             &line, "%d checkpoint%s of %s in %s each (%.1f %% of %s); %d flushed",

@@ -104,6 +104,22 @@ has 0 ", 117 min ago"
 row "so far" "1 run, 0 failures"
 json 's["state"] == "ended" and s["run"]["ended"] - s["run"]["began"] == 200 and s["run"]["nodelist"] == "n[1-4]"'
 
+# --- a run that is to follow it is stopped where jobs can be told apart ---
+finalized() {
+    PYTHONPATH=$golden python3 -B -c 'import sys, encode
+sys.stdout.buffer.write(encode.hash_file({"ExitReason": "SCR_FINALIZE_CALLED", "ExitJobId": sys.argv[1]}))' "$1" \
+        >.scr/halt.scr
+}
+finalized 1234
+status_is 0
+row halt "a new run of the job stops: exit reason is SCR_FINALIZE_CALLED"
+sed -i.with_id 's/"jobid":"1234"/"jobid":"defjobid"/' .scr/log
+finalized defjobid
+status_is 0
+row halt "a run loop starts no other run: exit reason is SCR_FINALIZE_CALLED"
+mv .scr/log.with_id .scr/log
+rm .scr/halt.scr
+
 # --- halted ---
 log 6900 RUN_START '"ranks":8,"nodes":4,"nodelist":"n[1-4]"'
 log 6800 HALT '"note":"no checkpoints left to take"'

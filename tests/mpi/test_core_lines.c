@@ -25,6 +25,24 @@ JOB_CASE(a_run_that_writes_nothing, 4)
     fclose(job->out);
 }
 
+/* Shorter than the time to the first checkpoint. */
+JOB_CASE(a_run_that_was_never_asked_for_a_checkpoint, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int flag = 7;
+    job->out = tmpfile();
+    struct scr_ctx *ctx = start(job, "SCR_FLUSH=0");
+    CHECK_RC(scr_need_checkpoint_all(ctx, &flag, &err), SCR_OK, &err);
+    CHECK_INT(flag, 0);
+    job_end(job, ctx);
+    CHECK_INT(job_said(job,
+                       "SCR: no checkpoint was written: SCR_Need_checkpoint asks for "
+                       "the first after 60 s, SCR_CHECKPOINT_SECONDS sets another "
+                       "time"),
+              1);
+    fclose(job->out);
+}
+
 JOB_CASE(lines_with_the_time, 4)
 {
     job->out = tmpfile();
@@ -108,8 +126,9 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(a_run_that_writes_nothing), RUN(lines_with_the_time),
-                  RUN(checkpoints_in_cache_and_on_the_prefix),
+        MPI_CASES(RUN(a_run_that_writes_nothing),
+                  RUN(a_run_that_was_never_asked_for_a_checkpoint),
+                  RUN(lines_with_the_time), RUN(checkpoints_in_cache_and_on_the_prefix),
                   RUN(a_restart_from_the_prefix), RUN(none_if_it_is_quiet),
                   RUN(how_long_each_part_took)));
 }
