@@ -31,6 +31,7 @@ import disk
 import promises
 import trials
 import versions
+from launcher import HUNG, Hung
 
 SCHEMES = (("XOR", 1), ("RS", 2), ("PARTNER", 1), ("SINGLE", 1))
 NODES = (("n1", "n2", "n3", "n4"), ("n1", "n1", "n2", "n3", "n4"), ("n1", "n2", "n3", "n4", "n5"))
@@ -232,7 +233,10 @@ class Flips(trials.World):
         self.begin(self.base, self.spread)
         scenario = self.scenario(rng, flips[0][0])
         flips = flips[:1] if scenario == "flush" else flips
-        got, least, top, wrong = getattr(self, f"do_{scenario}")(rng, flips)
+        try:
+            got, least, top, wrong = getattr(self, f"do_{scenario}")(rng, flips)
+        except Hung:
+            got, least, top, wrong = 0, None, None, [HUNG]
         self.counts["bits"] += len(flips)
         self.counts[f"by {scenario}"] += 1
         if least and got < least.serial:

@@ -26,6 +26,7 @@ import time
 import disk
 import trials
 import versions
+from launcher import HUNG, Hung
 
 UNEVEN = (("XOR", 1), ("RS", 2), ("PARTNER", 1))
 EVEN = (*UNEVEN, ("PARTNER", 2), ("SINGLE", 1))
@@ -85,12 +86,15 @@ class Losses(trials.World):
             return
         state, second = self.rng.choice(self.states["after" if phase == "rebuild" else phase])
         self.begin(state, self.spread)
-        if phase == "rebuild":
-            phase, can = self.lose_twice(state, lost)
-        else:
-            can = self.can(lost)
-            self.lose(lost)
-        wrong = self.check(phase, can, second)
+        can = self.can(lost)
+        try:
+            if phase == "rebuild":
+                phase, can = self.lose_twice(state, lost)
+            else:
+                self.lose(lost)
+            wrong = self.check(phase, can, second)
+        except Hung:
+            wrong = [HUNG]
         self.counts["WRONG" if wrong else f"{phase}: {can}"] += 1
         if wrong:
             self.report(phase, subset, lost, can, wrong)
