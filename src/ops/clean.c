@@ -12,6 +12,7 @@
 #include "store/cntl.h"
 #include "store/dset_names.h"
 #include "store/identity.h"
+#include "store/spare.h"
 #include "xfer/daemon.h"
 
 #define VNODE "vnode."
@@ -539,8 +540,12 @@ static int note_dir(const struct scr_env *quiet, struct judging *j, const char *
         scr_str_printf(&j->text, "%swhat filemaps in %s name that cannot be read",
                        j->text.len > 0 ? ", " : "", dir);
     TRY_OUT(scr_cache_ids(quiet, dir, &here, &n, err));
-    for (size_t i = 0; i < n; i++)
-        TRY_OUT(scr_ids_add(ids, here[i], err));
+    for (size_t i = 0; i < n; i++) {
+        char *dset_dir = scr_cache_dset_dir(dir, here[i]);
+        int is_empty = dset_dir != NULL && scr_spare_is_all(quiet, dset_dir);
+        free(dset_dir);
+        TRY_OUT(is_empty ? SCR_OK : scr_ids_add(ids, here[i], err));
+    }
 out:
     free(here);
     scr_table_fini(&unread);

@@ -19,5 +19,8 @@ int scr_spare_keep(const struct scr_env *env, const char *path, const char *cach
  * none. */
 int scr_spare_take(const struct scr_env *env, const char *dset_dir, int rank,
                    const char *path, struct scr_err *err);
+/* 1: dset_dir holds nothing but spares and empty directories, as a run leaves it that
+ * ends before it begins the dataset; 0 also if it cannot be read. */
+int scr_spare_is_all(const struct scr_env *env, const char *dset_dir);
 
 #endif

@@ -56,6 +56,21 @@ has 0 "node n1: job 11 of $tmp/p: removed 1 dataset, "
 is_gone 11
 check "nothing is left at all" -z "$(ls base)"
 
+# --- a run that is killed leaves the redundancy file kept for the next dataset, which is no data ---
+left 11 7 p
+for dir in base/vnode.n*/user1/scr.11/prefix.*; do
+    mkdir -p "$dir/scr.dataset.8/.scr" "$dir/scr.dataset.8/rank.0"
+    printf X >"$dir/scr.dataset.8/.scr/spare.0"
+done
+printf X >"$dir/scr.dataset.8/rank.0/written"
+run scr_clean
+has 1 "node n0: job 11 of $tmp/p: removed 1 dataset, "
+has 1 "node n1: job 11 of $tmp/p: kept, only in cache: dataset 8 (no filemap describes it)"
+rm "$dir/scr.dataset.8/rank.0/written"
+run scr_clean
+has 0 "node n1: job 11 of $tmp/p: removed 1 dataset, "
+is_gone 11
+
 # --- what is only in cache stays, and is named ---
 left 12 9 q
 run scr_clean
