@@ -402,8 +402,8 @@ static void finalize(void)
 static void ask(const char *what, int (*call)(int *))
 {
     int flag = 0;
-    note("%s %d", what, call(&flag));
-    note(" %d\n", flag);
+    int rc = call(&flag);
+    note("%s %d %d\n", what, rc, flag);
 }
 
 static int do_data(const char *what, int n)
