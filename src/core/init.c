@@ -316,7 +316,10 @@ static void greet_newcomer(const struct scr_ctx *ctx, const struct scr_identity 
 static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *err)
 {
     struct scr_identity id;
-    TRY(scr_prefix_open(&ctx->env, path, 1, &ctx->prefix, err));
+    int rc = scr_prefix_open(&ctx->env, path, 1, &ctx->prefix, err);
+    if (rc != SCR_OK)
+        scr_err_prefix(err, "SCR_PREFIX (%s)", scr_cfg_origin(ctx->cfg, "SCR_PREFIX"));
+    TRY(rc);
     TRY(scr_tenancy_take_prefix(ctx, err));
     TRY(scr_identity_make(&ctx->env, &ctx->prefix, &id, err));
     greet_newcomer(ctx, &id);

@@ -91,7 +91,8 @@ static int make_store(struct scr_ctx *ctx, int i, struct scr_err *err)
     int rc =
         scr_place_make(&ctx->env, &ctx->place, store->path, is_node_local(store), err);
     if (rc != SCR_OK)
-        scr_err_prefix(err, "%s on %s", store->origin, ctx->node_name);
+        scr_err_prefix(err, "store %s (%s) on %s", store->path, store->origin,
+                       ctx->node_name);
     return rc;
 }
 

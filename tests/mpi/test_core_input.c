@@ -56,8 +56,15 @@ MPI_CASE(disabled_is_said)
 
 MPI_CASE(a_prefix_that_is_not_there)
 {
-    refuse(t, "SCR_PREFIX=/no/such/prefix", SCR_E_NOENT, "/no/such/prefix");
+    refuse(t, "SCR_PREFIX=/no/such/prefix", SCR_E_NOENT,
+           "SCR_PREFIX (SCR_Config): prefix: open directory /no/such/prefix: ");
     refuse(t, "SCR_PREFIX=/etc/passwd", SCR_E_IO, "/etc/passwd");
+}
+
+MPI_CASE(a_store_that_cannot_be_made)
+{
+    refuse(t, "SCR_CACHE_BASE=/dev/null/a/b", SCR_E_IO,
+           "store /dev/null/a/b (SCR_CACHE_BASE, SCR_Config) on ");
 }
 
 static void put_config(struct job *job, const char *text)
@@ -341,6 +348,7 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(RUN(bad_values_are_named_with_origin_and_range),
                   RUN(disabled_is_said), RUN(a_prefix_that_is_not_there),
+                  RUN(a_store_that_cannot_be_made),
                   RUN(bad_configuration_lines_are_named),
                   RUN(a_damaged_index_loses_no_dataset),
                   RUN(damaged_halt_flush_and_nodes_files_do_not_stop_the_job),
