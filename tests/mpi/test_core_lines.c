@@ -98,6 +98,22 @@ JOB_CASE(a_restart_from_the_prefix, 4)
     fclose(job->out);
 }
 
+JOB_CASE(more_nodes_are_lost_than_it_survives, 4)
+{
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    job_lose_node(job, "n[1-3]");
+    job->out = tmpfile();
+    job_end(job, start(job, "SCR_FLUSH=0"));
+    CHECK_INT(job_said(job,
+                       " has lost its files, and so have the ranks of its set that "
+                       "had the list of them: too many are lost"),
+              1);
+    CHECK_INT(job_said(job, "; no checkpoint found"), 1);
+    fclose(job->out);
+}
+
 JOB_CASE(none_if_it_is_quiet, 4)
 {
     job->out = tmpfile();
@@ -129,6 +145,7 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(a_run_that_writes_nothing),
                   RUN(a_run_that_was_never_asked_for_a_checkpoint),
                   RUN(lines_with_the_time), RUN(checkpoints_in_cache_and_on_the_prefix),
-                  RUN(a_restart_from_the_prefix), RUN(none_if_it_is_quiet),
+                  RUN(a_restart_from_the_prefix),
+                  RUN(more_nodes_are_lost_than_it_survives), RUN(none_if_it_is_quiet),
                   RUN(how_long_each_part_took)));
 }

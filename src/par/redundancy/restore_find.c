@@ -277,10 +277,10 @@ static int refuse_unknown(const struct scr_restoring *s, const struct source *fr
                             "dataset %d: the list of files of rank %d may be in the "
                             "redundancy file of rank %d, which cannot be read",
                             s->r.id, me, s->set.world[i]);
-    return scr_fail(
-        err, SCR_E_LOST, 0,
-        "dataset %d: rank %d and the neighbours that knew its files are lost", s->r.id,
-        me);
+    return scr_fail(err, SCR_E_LOST, 0,
+                    "dataset %d: rank %d has lost its files, and so have the ranks of "
+                    "its set that had the list of them: too many are lost",
+                    s->r.id, me);
 }
 
 static int take_current(struct scr_restoring *s, const struct source *from,
