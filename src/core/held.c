@@ -87,10 +87,12 @@ static void enter(struct scr_ctx *ctx, int id, enum scr_cache_state state,
 {
     scr_cache_set_state(ctx, id, state);
     struct scr_held *h = scr_cache_held(ctx, id);
-    h->losses = (int)v[LOSSES];
     h->line = (int)v[LINE];
     h->kind = (int)-v[KIND];
     h->store = v[STORE] < INT_MAX ? (int)v[STORE] : -1;
+    h->losses = h->store >= 0 && scr_store_is_shared(&ctx->descs.store[h->store])
+                    ? 0
+                    : (int)v[LOSSES];
 }
 
 /* rc: of this rank until now; if any rank's is an error the state stays as it was. */

@@ -26,7 +26,7 @@ struct scr_held {
     int kind;   /* SCR_IS_CKPT | SCR_IS_OUTPUT */
     int store;  /* of descs.store, -1: of none that there is now */
     int line;   /* of descs.red, as it was when it was written */
-    int losses; /* that each of its sets survives */
+    int losses; /* that each of its sets survives; as in scr_cached */
     int turn;   /* in which it leaves when room is made (room.c) */
     int failed; /* its asynchronous flush, which must be started again */
     int mend;   /* after its files in cache are rebuilt */
@@ -47,7 +47,9 @@ struct scr_spare {
 struct scr_cached {
     char **dirs;          /* one per store; NULL for unused stores */
     struct scr_set *sets; /* one per redundancy descriptor */
-    int64_t *losses;  /* that each set survives, one per descriptor; the same on all */
+    int64_t *losses;  /* that each set survives, one per descriptor; the same on all. 0
+                         in a store that all nodes share, where each scheme is as safe:
+                         no lost node takes files along */
     scr_filemap *map; /* what this rank has in cache */
     struct scr_held *held; /* nheld datasets in cache, the same on all ranks */
     int *leaving;          /* ids, in their turn (room.c); room for all of held */

@@ -146,7 +146,9 @@ static int is_single(const struct scr_ctx *ctx)
     if (ctx->cache.losses == NULL)
         return 0;
     for (int i = 0; i < ctx->descs.nreds; i++)
-        if (ctx->descs.red[i].enabled && ctx->cache.losses[i] > 0)
+        if (ctx->descs.red[i].enabled &&
+            (ctx->cache.losses[i] > 0 ||
+             scr_store_is_shared(&ctx->descs.store[ctx->descs.red[i].store])))
             return 0;
     return 1;
 }

@@ -248,10 +248,13 @@ static int make_sets_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
 }
 
 /* Of this rank's set. */
-static int losses_of(const struct scr_reddesc *red, int members)
+static int losses_of(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                     int members)
 {
     enum scr_scheme scheme = red->scheme;
     int k = scheme == SCR_SCHEME_XOR ? 1 : red->set_failures;
+    if (scr_store_is_shared(&ctx->descs.store[red->store]))
+        return 0;
     scr_geom_weaken(&scheme, &k, members);
     return scheme == SCR_SCHEME_SINGLE ? 0 : k;
 }
@@ -266,7 +269,7 @@ static int know_sets_all(struct scr_ctx *ctx, struct making *of, int64_t *least,
     int64_t *ungrouped = alone + n;
     for (int i = 0; i < n; i++)
         if (ctx->descs.red[i].enabled && rc == SCR_OK) {
-            losses[i] = losses_of(&ctx->descs.red[i], ctx->cache.sets[i].n);
+            losses[i] = losses_of(ctx, &ctx->descs.red[i], ctx->cache.sets[i].n);
             members[i] = of[i].cut.least;
             alone[i] = -of[i].cut.has_alone;
             ungrouped[i] = of[i].ungrouped;
