@@ -303,6 +303,7 @@ MPI_CASE(the_redundancy_file_of_one_is_that_of_the_next_but_one)
 
 JOB_CASE(one_that_is_being_flushed_leaves_when_that_is_done, 4)
 {
+    struct scr_err err = SCR_ERR_INIT;
     pfs_reset();
     job->sys = &pfs_sys;
     pfs_control.hold = 1;
@@ -313,6 +314,7 @@ JOB_CASE(one_that_is_being_flushed_leaves_when_that_is_done, 4)
     CHECK(scr_cache_is_ready(ctx, 1));
     CHECK(scr_cache_is_ready(ctx, 2));
     pfs_control.hold = 0;
+    CHECK_RC(scr_async_wait_all(ctx, 1, &err), SCR_OK, &err);
     job_checkpoint(job, ctx, "three", 3);
     CHECK(!scr_cache_has(ctx, 1));
     CHECK_ENTRY(job, 1, COMPLETE, NOT_CURRENT);
