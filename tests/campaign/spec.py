@@ -296,9 +296,10 @@ class Case:
             self.check_current(got)
 
     def check_current(self, got):
-        """Without a cache the index decides; a start completes a newer one that waits for its names first."""
+        """Without a cache the index decides, by a name that several may have; a start completes a newer one that waits
+        for its names first."""
         listed = [v for v in self.versions if v.stored and v.name == self.current and not v.doubtful]
-        if not listed or got in listed or self.limit is not None or self.refused:
+        if not listed or got.name == self.current or self.limit is not None or self.refused:
             return
         if all(self.can_read(v) for v in listed) and not (
                 (self.env.get("SCR_FLUSH_ASYNC") == "1" or got.bypass) and is_older(newest(listed), got)):
