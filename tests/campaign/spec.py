@@ -118,7 +118,11 @@ class Case:
         elif what == "index" and ("--drop" in words or "--remove" in words):
             self.leave(self.named(name), "dropped", done)
         elif what == "index" and "--delete" in words:
-            self.leave(self.named([w for w in words if not w.startswith("--")][-1]), "deleted", done)
+            deleted = self.named([w for w in words if not w.startswith("--")][-1])
+            self.leave(deleted, "deleted", done)
+            for v in deleted: # a job that has output in its cache copies it again
+                if v.flags & OUTPUT and v.seen:
+                    v.deleted, v.loose = False, True
         elif what == "index" and "--drop-after" in words:
             self.drop_after(name, done)
         elif what == "index" and ("--build" in words or "--add" in words):
@@ -404,9 +408,9 @@ class Case:
 
     def stays(self, v, at, new, count):
         """COUNT lets first go what a newer one covers, then what the new one covers, then the weakest."""
-        if len(set(self.now.levels)) == 1:
-            return at.begun < count
         others = [o for o in self.versions if self.job in o.seen and o is not v or o is new]
+        if len({level for o in (v, *others) for level in o.levels}.union(self.now.levels)) == 1:
+            return at.begun < count
         newer = [o for o in others if o.order > v.order]
         return count > 1 and (all(o.strength(max) < v.strength() for o in newer) or
                               newer == [new] and all(o is new or o.strength(max) <= v.strength() for o in others))
