@@ -118,11 +118,7 @@ class Case:
         elif what == "index" and ("--drop" in words or "--remove" in words):
             self.leave(self.named(name), "dropped", done)
         elif what == "index" and "--delete" in words:
-            deleted = self.named([w for w in words if not w.startswith("--")][-1])
-            self.leave(deleted, "deleted", done)
-            for v in deleted: # a job that has output in its cache copies it again
-                if v.flags & OUTPUT and v.seen:
-                    v.deleted, v.loose = False, True
+            self.leave(self.named([w for w in words if not w.startswith("--")][-1]), "deleted", done)
         elif what == "index" and "--drop-after" in words:
             self.drop_after(name, done)
         elif what == "index" and ("--build" in words or "--add" in words):
@@ -303,7 +299,8 @@ class Case:
         """Without a cache the index decides, by a name that several may have; a start completes a newer one that waits
         for its names first."""
         listed = [v for v in self.versions if v.stored and v.name == self.current and not v.doubtful]
-        if not listed or got.name == self.current or self.limit is not None or self.refused:
+        is_called_so = got in listed or got.doubtful and got.name == self.current
+        if not listed or is_called_so or self.limit is not None or self.refused:
             return
         if all(self.can_read(v) for v in listed) and not (
                 (self.env.get("SCR_FLUSH_ASYNC") == "1" or got.bypass) and is_older(newest(listed), got)):
