@@ -651,10 +651,11 @@ static void record_deleted(struct scr_tool *t, int id)
     scr_tool_event_try(t, &prm, &e);
 }
 
-static int delete_one(struct scr_tool *t, int id, struct scr_err *err)
+static int delete_one(struct scr_tool *t, int id, int is_forced, struct scr_err *err)
 {
+    const struct scr_delete what = { id, is_forced };
     struct scr_deleted got;
-    TRY(scr_delete_dataset(&t->env, &t->prefix, id, &got, err));
+    TRY(scr_delete_dataset(&t->env, &t->prefix, &what, &got, err));
     tell_deleted(t, id, &got);
     record_deleted(t, id);
     return SCR_OK;
@@ -677,7 +678,7 @@ static int delete_named(struct scr_tool *t, const struct scr_args *a,
     for (size_t i = 0; i < n && rc == SCR_OK && a->opt[OPT_FORCE] == NULL; i++)
         rc = may_delete(t, ids[i], err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = delete_one(t, ids[i], err);
+        rc = delete_one(t, ids[i], a->opt[OPT_FORCE] != NULL, err);
     free(ids);
     return rc;
 }

@@ -247,9 +247,9 @@ void scr_async_retry_all(struct scr_ctx *ctx)
     for (int id = 0; (id = next_failed(ctx, id)) > 0;)
         if (!scr_cache_is_ready(ctx, id) || is_replaced_all(ctx, id)) {
             scr_async_note_failed(ctx, id, 0, 0);
-        } else if (scr_flush_is_done_all(ctx, id)) { /* completed by another process */
+        } else if (scr_flush_is_settled_all(ctx, id)) { /* by another process */
             scr_async_note_failed(ctx, id, 0, 0);
-            scr_flush_mark(ctx, id, SCR_LOC_PFS, 0);
+            scr_flush_mark_saved(ctx, id);
             let_output_go_all(ctx, id);
         } else {
             start_again_all(ctx, id);

@@ -79,19 +79,26 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
-int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+static int flush_unless_all(struct scr_ctx *ctx, int id,
+                            int is_so_all(struct scr_ctx *ctx, int id),
+                            struct scr_err *err)
 {
     (void)scr_async_wait_all(ctx, id, NULL); /* what failed is not on the prefix */
-    if (scr_flush_is_done_all(ctx, id))
+    if (is_so_all(ctx, id))
         return SCR_OK;
     (void)scr_async_wait_all(ctx, 0, NULL); /* others may go to the same paths */
     return scr_flush_dataset_all(ctx, id, err);
 }
 
+int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    return flush_unless_all(ctx, id, scr_flush_is_done_all, err);
+}
+
 int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_flush_if_needed_all(ctx, id, &why);
+    int rc = flush_unless_all(ctx, id, scr_flush_is_settled_all, &why);
     if (rc == SCR_E_NEWER)
         scr_flush_tell_newer(ctx, id, &why);
     else if (rc != SCR_OK)
@@ -164,7 +171,7 @@ static void list_unsaved(const struct scr_ctx *ctx, struct scr_str *names)
         if (!scr_cache_is_ready(ctx, id) ||
             scr_cache_dataset(ctx, id, &d, NULL) != SCR_OK)
             continue;
-        if ((d.is_output || id == newest) && !scr_flush_is_on_prefix(ctx, id))
+        if ((d.is_output || id == newest) && !scr_flush_is_settled_here(ctx, id))
             scr_str_printf(names, "%s%s", names->len > 0 ? ", " : "", d.name);
     }
 }

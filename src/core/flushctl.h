@@ -8,18 +8,20 @@
 /* The datasets left unsaved if the run ends without scr_finalize_all, as the end of a
  * sentence; malloc'd, NULL: no memory. Local, for rank 0. */
 char *scr_ctx_unsaved(const struct scr_ctx *ctx);
-/* Deletes a dataset to make room: output that has not reached the prefix is flushed
- * first, and stays if that fails (invariant P7). why: for the event log. */
+/* Deletes a dataset to make room: output that has not reached the prefix, and was not
+ * deleted there, is flushed first, and stays if that fails (invariant P7). why: for the
+ * event log. */
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, const char *why,
                          struct scr_err *err);
 /* Also one of a different number of ranks, which stays unchanged in cache. */
 int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* A file that is damaged or gone in cache is rebuilt, and the flush tried once more. */
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Flushes it unless that is so. */
+/* Flushes it unless it is on the prefix: for a restart that reads it there. */
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Flushes it if needed; a dataset that cannot be flushed any more, because a newer one
- * has files at its paths, is reported and counts as flushed (invariant P15). */
+/* Flushes it unless it is on the prefix or was deleted there; a dataset that cannot be
+ * flushed any more, because a newer one has files at its paths, is reported and counts
+ * as flushed (invariant P15). */
 int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Flushes output that a different number of ranks left in cache; what fails is reported
  * and stays. */

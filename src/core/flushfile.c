@@ -109,23 +109,46 @@ static int read_state(const struct scr_ctx *ctx, scr_hash *flush,
     return scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK;
 }
 
-/* An older one that is not complete there is copied once more, too: what a newer one
- * has written over stays as it is (invariant P15). */
-int scr_flush_is_on_prefix(const struct scr_ctx *ctx, int id)
+typedef int is_so(const scr_hash *flush, const struct scr_index *index, int id,
+                  const scr_hash *dset);
+
+static int ask_state(const struct scr_ctx *ctx, int id, is_so *is)
 {
     struct scr_index index = SCR_INDEX_INIT;
     scr_hash *flush = scr_hash_new();
-    int on = read_state(ctx, flush, &index) &&
-             scr_flush_is_saved(flush, &index, id, scr_cache_any_dataset(ctx, id));
+    int so = read_state(ctx, flush, &index) &&
+             is(flush, &index, id, scr_cache_any_dataset(ctx, id));
     scr_hash_delete(flush);
     scr_index_fini(&index);
-    return on;
+    return so;
 }
 
+static int ask_state_all(struct scr_ctx *ctx, int id, is_so *is)
+{
+    return scr_or_all(&ctx->world, ctx->world.rank == 0 && ask_state(ctx, id, is));
+}
+
+/* An older one that is not complete there is copied once more, too: what a newer one
+ * has written over stays as it is (invariant P15). */
 int scr_flush_is_done_all(struct scr_ctx *ctx, int id)
 {
-    return scr_or_all(&ctx->world,
-                      ctx->world.rank == 0 && scr_flush_is_on_prefix(ctx, id));
+    return ask_state_all(ctx, id, scr_flush_is_saved);
+}
+
+int scr_flush_is_settled_all(struct scr_ctx *ctx, int id)
+{
+    return ask_state_all(ctx, id, scr_flush_is_settled);
+}
+
+int scr_flush_is_settled_here(const struct scr_ctx *ctx, int id)
+{
+    return ask_state(ctx, id, scr_flush_is_settled);
+}
+
+void scr_flush_mark_saved(struct scr_ctx *ctx, int id)
+{
+    if (ctx->world.rank == 0 && ask_state(ctx, id, scr_flush_is_saved))
+        scr_flush_mark(ctx, id, SCR_LOC_PFS, 0);
 }
 
 /* That one which was on the prefix is written over by a newer one is as it should be.

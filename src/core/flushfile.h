@@ -8,12 +8,14 @@
 /* 1 if the files in cache of id may be why its flush failed with rc, and redundancy may
  * have what they lack. */
 int scr_flush_may_be_mended(const struct scr_ctx *ctx, int id, int rc);
-/* What scr_flush_is_done_all finds, on rank 0 alone. Local. */
-int scr_flush_is_on_prefix(const struct scr_ctx *ctx, int id);
 /* 1 if the dataset is on the prefix, complete, by the index; one that the index does
  * not list any more, but the flush file calls copied, was dropped, and counts as done.
  */
 int scr_flush_is_done_all(struct scr_ctx *ctx, int id);
+/* 1 if it need not be copied: that is so, or it was deleted from the prefix. */
+int scr_flush_is_settled_all(struct scr_ctx *ctx, int id);
+/* The same, on rank 0 alone. Local. */
+int scr_flush_is_settled_here(const struct scr_ctx *ctx, int id);
 /* Says so; a warning unless it was on the prefix before that newer one. */
 void scr_flush_tell_newer(struct scr_ctx *ctx, int id, const struct scr_err *why);
 /* 1 if it is of the last weeks: whether another job still runs, or its caches can be
@@ -25,6 +27,8 @@ int scr_flush_is_anothers(const struct scr_ctx *ctx, const scr_hash *h, int id);
  * while the others continue. A failure is a warning. Local. */
 void scr_flush_mark(struct scr_ctx *ctx, int id, int on, int off);
 void scr_flush_forget(struct scr_ctx *ctx, int id);
+/* Notes that another process has completed its copy, if one has: likewise. */
+void scr_flush_mark_saved(struct scr_ctx *ctx, int id);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
  * other jobs those of long ago. On rank 0; a failure is a warning. Local. */
 void scr_flush_sweep(struct scr_ctx *ctx);

@@ -124,7 +124,7 @@ static void start_outputs_all(struct scr_ctx *ctx)
 {
     for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;)
         if (scr_cache_is_ready(ctx, id) && (scr_cache_kind(ctx, id) & SCR_IS_OUTPUT) &&
-            !scr_flush_is_done_all(ctx, id))
+            !scr_flush_is_settled_all(ctx, id))
             scr_async_start_all(ctx, id);
 }
 

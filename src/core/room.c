@@ -40,7 +40,7 @@ static int is_owed_all(struct scr_ctx *ctx, int id)
 {
     return scr_cache_is(ctx, id, SCR_CACHE_KEPT) &&
            (scr_cache_kind(ctx, id) & SCR_IS_OUTPUT) != 0 &&
-           !scr_flush_is_done_all(ctx, id);
+           !scr_flush_is_settled_all(ctx, id);
 }
 
 /* COUNT counts checkpoints: output leaves the cache by itself when it has reached the

@@ -157,6 +157,7 @@ static void forget_locations(scr_hash *entry)
 {
     (void)scr_hash_unset(entry, "LOCATION");
     (void)scr_hash_unset(entry, "REPLACED");
+    set_flag(entry, "DELETED", 0);
     set_flag(entry, "LOST", 0);
 }
 
@@ -184,8 +185,10 @@ int scr_flush_set_location(scr_hash *h, int id, int loc, int on)
 {
     scr_hash *entry = on ? scr_hash_set_kv_int(h, "DATASET", id)
                          : scr_hash_get_kv_int(h, "DATASET", id);
-    if (on && (loc & SCR_LOC_PFS) != 0)
+    if (on && (loc & SCR_LOC_PFS) != 0) {
         (void)scr_hash_unset(entry, "REPLACED");
+        set_flag(entry, "DELETED", 0);
+    }
     for (size_t i = 0; i < NLOCATIONS; i++) {
         if ((loc & locations[i].loc) == 0)
             continue;
@@ -217,7 +220,8 @@ int scr_flush_remove(scr_hash *h, int id)
 int scr_flush_need(const scr_hash *h, int id)
 {
     int loc = scr_flush_get_location(h, id);
-    return (loc & SCR_LOC_CACHE) != 0 && (loc & SCR_LOC_PFS) == 0;
+    return (loc & SCR_LOC_CACHE) != 0 && (loc & SCR_LOC_PFS) == 0 &&
+           !scr_flush_has(h, id, "DELETED");
 }
 
 void scr_flush_set_replaced(scr_hash *h, int id, int by)
@@ -257,10 +261,38 @@ int scr_flush_is_saved(const scr_hash *h, const struct scr_index *index, int id,
            (!known || is_same(&d, marked)) && has_good_heir(h, index, id);
 }
 
+int scr_flush_set_deleted(scr_hash *h, int id)
+{
+    scr_hash *entry = scr_hash_get_kv_int(h, "DATASET", id);
+    if (entry == NULL)
+        return SCR_OK;
+    set_flag(entry, "DELETED", 1);
+    return scr_flush_set_location(h, id, SCR_LOC_PFS, 0);
+}
+
+int scr_flush_is_deleted(const scr_hash *h, const struct scr_index *index, int id,
+                         const scr_hash *dset)
+{
+    struct scr_dataset d;
+    struct scr_index_entry e;
+    if (!scr_flush_has(h, id, "DELETED") ||
+        (scr_index_get(index, id, &e, NULL) == SCR_OK && !e.doomed))
+        return 0;
+    return dset == NULL || scr_dataset_get(dset, &d, NULL) != SCR_OK ||
+           is_same(&d, scr_hash_getf(h, "DATASET %d DSETDESC", id));
+}
+
+int scr_flush_is_settled(const scr_hash *h, const struct scr_index *index, int id,
+                         const scr_hash *dset)
+{
+    return scr_flush_is_saved(h, index, id, dset) ||
+           scr_flush_is_deleted(h, index, id, dset);
+}
+
 int scr_flush_is_unsaved(const scr_hash *h, const struct scr_index *index, int id)
 {
     return (scr_flush_get_location(h, id) & SCR_LOC_CACHE) != 0 &&
-           !scr_flush_is_saved(h, index, id, NULL);
+           !scr_flush_is_settled(h, index, id, NULL);
 }
 
 const char *scr_flush_name(const scr_hash *h, int id)

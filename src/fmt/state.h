@@ -44,7 +44,7 @@ void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time
 int scr_halt_is_of_another(const scr_hash *h, const char *job_id);
 
 /* --- flush.scr: DATASET/<id>/{NAME, LOCATION/{CACHE,PFS,FLUSHING,SYNC_FLUSHING}, CKPT,
- * OUTPUT, LOST, DSETDESC, REPLACED=<id>} --- */
+ * OUTPUT, LOST, DELETED, DSETDESC, REPLACED=<id>} --- */
 enum scr_location {
     SCR_LOC_CACHE = 1,
     SCR_LOC_PFS = 2,
@@ -66,7 +66,11 @@ int scr_flush_remove(scr_hash *h, int id);             /* 1 if it was there */
 /* All files of the dataset, which leaves the index, have been written over by dataset
  * by. Nothing if it is not in the flush file. */
 void scr_flush_set_replaced(scr_hash *h, int id, int by);
-int scr_flush_need(const scr_hash *h, int id); /* 1: in cache and not on the PFS */
+/* A user has deleted the dataset, which a job may have in cache, from the PFS, until a
+ * location says that it is there again. Nothing if it is not in the flush file. */
+int scr_flush_set_deleted(scr_hash *h, int id);
+/* 1: in cache, not on the PFS, and not deleted from there. */
+int scr_flush_need(const scr_hash *h, int id);
 /* 1 if the dataset is complete on the PFS: so says its entry in the index, or, if that
  * has none of this number, the mark: such a one was copied and then dropped, or
  * replaced by a newer one, which must be complete itself then. dset: what the dataset
@@ -74,13 +78,21 @@ int scr_flush_need(const scr_hash *h, int id); /* 1: in cache and not on the PFS
  * counts as none. */
 int scr_flush_is_saved(const scr_hash *h, const struct scr_index *index, int id,
                        const scr_hash *dset);
-/* 1: the flush file says it is in cache, and it is not complete on the PFS. */
+/* 1 if the dataset was deleted from the PFS: the flush file says so, and the index does
+ * not have it, or has it as being deleted. dset as above. */
+int scr_flush_is_deleted(const scr_hash *h, const struct scr_index *index, int id,
+                         const scr_hash *dset);
+/* 1 if the dataset is not to be copied: it is saved, or deleted. dset as above. */
+int scr_flush_is_settled(const scr_hash *h, const struct scr_index *index, int id,
+                         const scr_hash *dset);
+/* 1: the flush file says it is in cache, and it is still to be copied to the PFS. */
 int scr_flush_is_unsaved(const scr_hash *h, const struct scr_index *index, int id);
 const char *scr_flush_name(const scr_hash *h, int id); /* "?": not known */
 int scr_flush_max_id(const scr_hash *h);               /* 0: it lists none */
 /* 1 unless the entry says that another job wrote the dataset. */
 int scr_flush_is_of_job(const scr_hash *h, int id, const char *jobid);
-/* 1 if the dataset has that flag, "CKPT", "OUTPUT" or "LOST", or is "REPLACED". */
+/* 1 if the dataset has that flag, "CKPT", "OUTPUT", "LOST" or "DELETED", or is
+ * "REPLACED". */
 int scr_flush_has(const scr_hash *h, int id, const char *flag);
 int scr_flush_latest(const scr_hash *h); /* newest checkpoint in cache; -1: none */
 

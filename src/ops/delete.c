@@ -17,6 +17,7 @@ struct work {
     const struct scr_prefix *p;
     int id;
     const struct scr_index *index;
+    int is_forced;
     struct scr_table paths; /* its files, as they are stored (store/paths.h) */
 };
 
@@ -111,24 +112,57 @@ static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
 
 /* --- all of it --- */
 
-/* What was copied and then deleted is not on the prefix, also for a job that has it in
+/* 1 unless the number is that of another dataset in the flush file. */
+static int is_this(const struct work *w, const scr_hash *h)
+{
+    struct scr_index_entry e;
+    struct scr_dataset d;
+    return scr_index_get(w->index, w->id, &e, NULL) != SCR_OK ||
+           scr_dataset_get(scr_hash_getf(h, "DATASET %d DSETDESC", w->id), &d, NULL) !=
+               SCR_OK ||
+           scr_dataset_is_same(&d, &e.dset);
+}
+
+/* Output that is deleted is not copied again by a job that has it in cache. If it was
+ * not complete here, that takes the user's word: the only whole copy is the one in
  * cache. */
+static int is_for_good(const struct work *w, const scr_hash *h)
+{
+    struct scr_index_entry e;
+    if (scr_index_get(w->index, w->id, &e, NULL) == SCR_OK && !e.doomed)
+        return w->is_forced || (e.complete && !e.failed);
+    return (scr_flush_get_location(h, w->id) & SCR_LOC_PFS) != 0;
+}
+
 static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
-    int id = *(const int *)arg, at = scr_flush_get_location(h, id);
+    struct work *w = arg;
+    int at = scr_flush_get_location(h, w->id);
     (void)err;
-    if (at & SCR_LOC_CACHE)
-        (void)scr_flush_set_location(h, id, SCR_LOC_PFS, 0);
+    if (at == 0 || !is_this(w, h))
+        return SCR_OK;
+    *changed = 1;
+    if ((at & SCR_LOC_CACHE) == 0)
+        (void)scr_flush_remove(h, w->id);
+    else if (is_for_good(w, h))
+        return scr_flush_set_deleted(h, w->id);
     else
-        (void)scr_flush_remove(h, id);
-    *changed = at != 0;
+        return scr_flush_set_location(h, w->id, SCR_LOC_PFS, 0);
     return SCR_OK;
+}
+
+static int tell_jobs(struct work *w, struct scr_err *err)
+{
+    return scr_prefix_state_update(w->env, w->p, "flush.scr", edit_flush_file, w, err);
 }
 
 static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *err)
 {
     struct scr_sweep parts = { .env = w->env, .p = w->p };
     struct scr_lock lock = SCR_LOCK_INIT;
+    /* Told before it goes, so that no job copies it again meanwhile, and at the end for
+     * what one has noted since, and for a full file system. */
+    (void)tell_jobs(w, NULL);
     int rc = scr_deletion_begin_full(w->env, w->p, w->id, err);
     if (rc == SCR_OK)
         rc = scr_deletion_hold(w->env, w->p, &lock, err);
@@ -145,18 +179,27 @@ static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *e
     if (rc == SCR_OK)
         rc = scr_deletion_records(w->env, w->p, w->id, err);
     if (rc == SCR_OK)
-        rc = scr_prefix_state_update(w->env, w->p, "flush.scr", edit_flush_file, &w->id,
-                                     err);
+        rc = tell_jobs(w, err);
     return rc == SCR_OK ? scr_deletion_forget(w->env, w->p, w->id, err) : rc;
 }
 
-int scr_delete_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       struct scr_deleted *out, struct scr_err *err)
+int scr_delete_dataset(const struct scr_env *env, const struct scr_prefix *p,
+                       const struct scr_delete *what, struct scr_deleted *out,
+                       struct scr_err *err)
 {
-    struct work w = { .env = env, .p = p, .id = id };
+    struct scr_index index = SCR_INDEX_INIT;
+    struct work w = { .env = env,
+                      .p = p,
+                      .id = what->id,
+                      .is_forced = what->is_forced,
+                      .index = &index };
+    int rc;
     *out = (struct scr_deleted){ 0 };
     scr_table_init(&w.paths, sizeof(struct scr_item));
-    int rc = delete_all(&w, out, err);
+    TRY_OUT(scr_prefix_index_read(env, p, &index, err));
+    TRY_OUT(delete_all(&w, out, err));
+out:
     scr_table_fini(&w.paths);
+    scr_index_fini(&index);
     return rc;
 }

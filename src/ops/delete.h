@@ -16,9 +16,17 @@ struct scr_deleted {
     uint64_t spared; /* of its list, but other datasets list them too */
 };
 
+struct scr_delete {
+    int id;
+    int is_forced; /* the user wants it gone although scr_delete_check speaks against */
+};
+
 /* Files that another dataset lists stay, if it is complete or its flush is under way or
- * may continue. A deletion that died is finished by the next. */
-int scr_delete_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       struct scr_deleted *out, struct scr_err *err);
+ * may continue. A job that has the dataset in cache keeps it there. It copies it to the
+ * prefix again only for a restart that reads it there, or if it was not complete there
+ * and is_forced is 0. A deletion that died is finished by the next. */
+int scr_delete_dataset(const struct scr_env *env, const struct scr_prefix *p,
+                       const struct scr_delete *what, struct scr_deleted *out,
+                       struct scr_err *err);
 
 #endif

@@ -12,7 +12,7 @@ struct scr_incache {
     char *name, *job; /* job: NULL: not known */
     char *nodes;      /* "n[1-4]" by the event log; NULL: not known */
     int is_ckpt, is_output;
-    int is_unsaved; /* it is not complete in the prefix directory */
+    int is_unsaved; /* it is still to be copied to the prefix directory */
     uint64_t size, files;
     int64_t created; /* seconds since 1970; 0: not known */
 };

@@ -118,7 +118,10 @@ class Case:
         elif what == "index" and ("--drop" in words or "--remove" in words):
             self.leave(self.named(name), "dropped", done)
         elif what == "index" and "--delete" in words:
-            self.leave(self.named([w for w in words if not w.startswith("--")][-1]), "deleted", done)
+            deleted = self.named([w for w in words if not w.startswith("--")][-1])
+            for v in deleted:
+                v.unwanted = done and ("--force" in words or v.stored)
+            self.leave(deleted, "deleted", done)
         elif what == "index" and "--drop-after" in words:
             self.drop_after(name, done)
         elif what == "index" and ("--build" in words or "--add" in words):
@@ -140,7 +143,7 @@ class Case:
     def built(self, id, done):
         for v in self.versions:
             if str(v.id) == id and done and v.closed:
-                v.stored, v.dropped = v.stored or not self.has_clash(v), False
+                v.stored, v.dropped, v.unwanted = v.stored or not self.has_clash(v), False, False
                 v.passed = v.name != self.current # the current one stays that
                 for o in self.versions: # of another job: it may be older by its number, and newer by the clock
                     o.doubtful = o.doubtful or o.place == v.place and o.id < v.id
@@ -533,10 +536,11 @@ class Case:
         self.gone = self.gone or what
 
     def check_last(self):
-        """SCR_Finalize takes the newest checkpoint to the prefix."""
+        """SCR_Finalize takes the newest checkpoint to the prefix, unless a refused one was read there and is cached again."""
         self.reason = self.job
         last = newest([v for v in self.mine() if v.is_ckpt])
-        if last and self.env.get("SCR_FLUSH") != "0" and self.env.get("SCR_DISTRIBUTE") != "0" and not (
+        again = self.refused and last and self.refused.stored and is_older(last, self.refused)
+        if last and not again and self.env.get("SCR_FLUSH") != "0" and self.env.get("SCR_DISTRIBUTE") != "0" and not (
                 self.now.faults or last.dropped or last.loose or last.doubtful or self.rivals(last) or
                 self.has_clash(last)):
             last.stored = True
@@ -566,7 +570,7 @@ class Case:
         for v in self.versions[known:]:
             if words[0] == "index" and v.name in words:
                 v.loose, v.stored = True, False
-                v.dropped = v.deleted = False
+                v.dropped = v.deleted = v.unwanted = False
 
     # --- the prefix ---
 
@@ -586,12 +590,18 @@ class Case:
                 self.say(f"after {after} {v} is complete on the prefix, and some rank did not close it as valid")
             elif not v.doubtful and (path := self.reader.wrong_file(v)):
                 self.say(f"after {after} {v} is complete on the prefix, and {path} has other bytes")
+        for v in stored:
+            if v.unwanted and not self.may_return():
+                self.say(f"after {after} {v} is complete on the prefix, from which it was deleted")
         for v in self.versions:
             if v.stored and v not in stored and not self.may_be_gone(v, stored):
                 self.say(f"after {after} {v} is not complete on the prefix any more")
             v.stored = v in stored and not v.deleted
             v.was_stored = v.was_stored or v.stored
         self.gone, self.current = "", disk.current(self.prefix)
+
+    def may_return(self):
+        return self.env.get("SCR_GLOBAL_RESTART") == "1" or self.env.get("SCR_RESTART_ANY_RANKS") == "1"
 
     def may_be_gone(self, v, stored):
         replaced = any(o in stored or o.acknowledged or self.gone or o.env.get("SCR_FLUSH_ASYNC") == "1"

@@ -59,6 +59,7 @@ class Version:
     acknowledged: bool = False
     doubtful: bool = False    # a byte of it was changed, or a rank refused it
     deleted: bool = False
+    unwanted: bool = False    # … by scr_index, for good: a job copies it again only for a restart that reads it there
     dropped: bool = False
     loose: bool = False       # … when the index may not have had it: a flush may follow, or not
     passed: bool = False      # a start went back behind it

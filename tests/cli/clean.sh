@@ -91,6 +91,13 @@ save r 9
 run scr_clean
 has 0 "removed 2 datasets"
 is_gone 13
+left 13 5 v output
+save v 5
+run scr_index --prefix v --delete 5
+has 0 "dataset 5: "
+run scr_clean # the user did not want it
+has 0 "removed 1 dataset"
+is_gone 13
 left 14 5 s output
 left 14 9 s
 save s 9

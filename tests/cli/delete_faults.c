@@ -62,8 +62,9 @@ static void fill(struct test_store *t)
 
 static int delete_first(struct test_store *t)
 {
+    const struct scr_delete first = { 1, 0 };
     struct scr_deleted got;
-    return scr_delete_dataset(&t->env, &t->p, 1, &got, &t->err);
+    return scr_delete_dataset(&t->env, &t->p, &first, &got, &t->err);
 }
 
 /* 1 if the index calls it complete; then every byte exists. */

@@ -179,6 +179,24 @@ grep ' in cache only' "$out" | sed 's/ (.*//' >.order
 printf '%s\n' 'output 3' 'output 5' 'checkpoint 6' | diff - .order || fail "order"
 listed '*     6 YES   ckpt.6' '      5 YES   ckpt.5' '      3 YES   ckpt.3'
 
+# --- output that was deleted from the prefix directory is neither saved again nor missed ---
+clean
+job 3 XOR 3 3 output
+job 6 XOR 3 3
+run scr_postrun
+has 0 "dataset 3 (ckpt.3): complete in"
+run scr_index --delete 3
+has 0 "dataset 3: "
+run scr_index
+has_status 0
+check "what was deleted needs no copy" -z "$(grep 'only in cache' "$err")"
+run scr_postrun
+check "nor gets one" -z "$(grep ckpt.3 "$out" "$err")"
+rm "$(at 0)/scr.dataset.3/rank.0"/* "$(at 1)/scr.dataset.3/rank.1"/*
+run scr_have_restart
+is 0 ckpt.6
+listed '*     6 YES   ckpt.6'
+
 # --- a lost output does not keep the others ---
 clean
 job 3 SINGLE 3 1 output

@@ -24,6 +24,29 @@ int job_entry(struct job *job, int id, int *current, int *failed)
     return complete;
 }
 
+static int edit_failed(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
+{
+    (void)err;
+    scr_index_mark_failed(index, *(const int *)arg, 1);
+    *changed = 1;
+    return SCR_OK;
+}
+
+void job_fail_entry(struct job *job, int id)
+{
+    struct mpi_test *t = job->t;
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        CHECK_INT(scr_prefix_open(&env, job->prefix, 0, &p, NULL), SCR_OK);
+        CHECK_INT(scr_prefix_index_update(&env, &p, edit_failed, &id, NULL), SCR_OK);
+        scr_prefix_fini(&p);
+    }
+    mpi_test_barrier(job->comm);
+}
+
 void job_block_flush(struct job *job, int seed, int on)
 {
     char path[800];

@@ -19,6 +19,8 @@ enum job_current { NOT_CURRENT, CURRENT };
         CHECK_INT(current_, current);                                                  \
     } while (0)
 
+/* Marks the entry as a fetch that found damage does. */
+void job_fail_entry(struct job *job, int id);
 /* A file where the flush of this seed wants a directory, until it is removed again. */
 void job_block_flush(struct job *job, int seed, int on);
 /* Dataset id vanishes from every node; the filemaps that name it stay. */

@@ -43,30 +43,6 @@ static void flip_on_prefix(struct job *job, int seed)
     mpi_test_barrier(job->comm);
 }
 
-static int edit_failed(struct scr_index *index, void *arg, int *changed,
-                       struct scr_err *err)
-{
-    (void)err;
-    scr_index_mark_failed(index, *(const int *)arg, 1);
-    *changed = 1;
-    return SCR_OK;
-}
-
-/* As a fetch that found damage marks it. */
-static void fail_entry(struct job *job, int id)
-{
-    struct mpi_test *t = job->t;
-    struct scr_env env = { .sys = &scr_sys_posix };
-    struct scr_prefix p = { 0 };
-    mpi_test_barrier(job->comm);
-    if (job->rank == 0) {
-        CHECK_INT(scr_prefix_open(&env, job->prefix, 0, &p, NULL), SCR_OK);
-        CHECK_INT(scr_prefix_index_update(&env, &p, edit_failed, &id, NULL), SCR_OK);
-        scr_prefix_fini(&p);
-    }
-    mpi_test_barrier(job->comm);
-}
-
 /* --- SCR_CURRENT --- */
 
 JOB_CASE(the_checkpoint_asked_for_wins_over_newer_ones_in_cache, 4)
@@ -424,10 +400,10 @@ JOB_CASE(one_is_flushed_again_if_the_index_calls_it_failed, 4)
     struct scr_ctx *ctx =
         job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
     write_some(job, ctx, 2);
-    fail_entry(job, 1);
+    job_fail_entry(job, 1);
     CHECK(!scr_flush_is_done_all(ctx, 1));
     CHECK(scr_flush_is_done_all(ctx, 2));
-    fail_entry(job, 2);
+    job_fail_entry(job, 2);
     CHECK(!scr_flush_is_done_all(ctx, 2));
     CHECK_RC(scr_flush_pending_all(ctx, 1, &err), SCR_OK, &err);
     CHECK(scr_flush_is_done_all(ctx, 2));

@@ -267,7 +267,7 @@ MPI_CASE(a_share_of_the_time_limits_it_if_both_are_set)
 static int on_prefix(struct job *job, struct scr_ctx *ctx, const char *name, int seed)
 {
     job_checkpoint(job, ctx, name, seed);
-    return scr_flush_is_on_prefix(ctx, ctx->last_id);
+    return scr_flush_is_settled_here(ctx, ctx->last_id);
 }
 
 /* The same when so many seconds more have passed since the last flush. */
@@ -336,10 +336,10 @@ MPI_CASE(flushes_in_the_background_one_at_a_time)
         job_start(&job, nodes, "SCR_FLUSH=AUTO", "SCR_FLUSH_ASYNC=1", NULL);
     job_checkpoint(&job, ctx, "one", 1);
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    CHECK_INT(scr_flush_is_on_prefix(ctx, ctx->last_id), 1);
+    CHECK_INT(scr_flush_is_settled_here(ctx, ctx->last_id), 1);
     job_checkpoint(&job, ctx, "two", 2);
     CHECK_INT(ctx->flusher.n, 0);
-    CHECK_INT(scr_flush_is_on_prefix(ctx, ctx->last_id), 0);
+    CHECK_INT(scr_flush_is_settled_here(ctx, ctx->last_id), 0);
     if (ctx->world.rank == 0)
         CHECK(ctx->pilot.stats.blocked.n == 1 && ctx->pilot.stats.flush.n == 1 &&
               ctx->pilot.stats.blocked.value > 0);
@@ -347,7 +347,7 @@ MPI_CASE(flushes_in_the_background_one_at_a_time)
     ctx->pilot.counted -= 1e6;
     job_checkpoint(&job, ctx, "three", 2);
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    CHECK_INT(scr_flush_is_on_prefix(ctx, ctx->last_id), 1);
+    CHECK_INT(scr_flush_is_settled_here(ctx, ctx->last_id), 1);
     job_end(&job, ctx);
     job_free(&job);
 }

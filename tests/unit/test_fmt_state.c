@@ -166,6 +166,42 @@ static void flush_locations(void **state)
     scr_hash_delete(dset);
 }
 
+static void a_deleted_dataset_is_settled_while_the_index_lacks_it(void **state)
+{
+    (void)state;
+    scr_hash *h = scr_hash_new(), *dset = dataset(18, 1), *other = dataset(18, 1);
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash_set_val_i64(dset, "CREATED", 5);
+    scr_hash_set_val_i64(other, "CREATED", 7);
+    assert_int_equal(scr_flush_set_deleted(h, 18), SCR_OK);
+    assert_null(scr_hash_getf(h, "DATASET 18")); /* it is not in the flush file */
+    assert_int_equal(scr_flush_set_dataset(h, dset), SCR_OK);
+    assert_int_equal(scr_flush_set_location(h, 18, SCR_LOC_CACHE | SCR_LOC_PFS, 1),
+                     SCR_OK);
+    assert_int_equal(scr_flush_set_deleted(h, 18), SCR_OK);
+    assert_int_equal(scr_flush_get_location(h, 18), SCR_LOC_CACHE);
+    assert_int_equal(scr_flush_need(h, 18), 0);
+    assert_int_equal(scr_flush_is_unsaved(h, &index, 18), 0);
+    assert_int_equal(scr_flush_is_saved(h, &index, 18, dset), 0);
+    assert_int_equal(scr_flush_is_settled(h, &index, 18, dset), 1);
+    assert_int_equal(scr_flush_is_settled(h, &index, 18, other), 0);
+
+    assert_int_equal(scr_index_add(&index, dset, 0, 0), SCR_OK);
+    assert_int_equal(scr_flush_is_settled(h, &index, 18, dset), 0);
+    scr_index_mark_doomed(&index, 18);
+    assert_int_equal(scr_flush_is_settled(h, &index, 18, dset), 1);
+
+    assert_int_equal(scr_flush_set_location(h, 18, SCR_LOC_PFS, 1), SCR_OK);
+    assert_false(scr_flush_has(h, 18, "DELETED")); /* it is there again */
+    assert_int_equal(scr_flush_set_deleted(h, 18), SCR_OK);
+    assert_int_equal(scr_flush_set_dataset(h, other), SCR_OK);
+    assert_false(scr_flush_has(h, 18, "DELETED"));
+    scr_index_fini(&index);
+    scr_hash_delete(h);
+    scr_hash_delete(dset);
+    scr_hash_delete(other);
+}
+
 static void flush_latest_is_a_cached_checkpoint(void **state)
 {
     (void)state;
@@ -306,6 +342,7 @@ int main(void)
         cmocka_unit_test(halt_reasons_of_other_jobs),
         cmocka_unit_test(halt_that_waits_for_a_checkpoint),
         cmocka_unit_test(flush_locations),
+        cmocka_unit_test(a_deleted_dataset_is_settled_while_the_index_lacks_it),
         cmocka_unit_test(flush_latest_is_a_cached_checkpoint),
         cmocka_unit_test(nodes),
         cmocka_unit_test(summary),
