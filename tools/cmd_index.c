@@ -304,6 +304,8 @@ static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *er
     int64_t format = 0;
     struct scr_index index = SCR_INDEX_INIT;
     int rc = scr_tool_int(t, a, OPT_FORMAT, SCR_BETWEEN(3, 3), &format, err);
+    if (a->opt[OPT_JSON] == NULL)
+        scr_tool_note_no_data(t);
     if (rc == SCR_OK)
         rc = look(t, &index, err);
     if (rc == SCR_OK && (a->opt[OPT_JSON] != NULL || a->opt[OPT_LONG] != NULL))
@@ -535,20 +537,6 @@ out:
 
 /* --- before anything is done --- */
 
-/* A change is refused where no job has ever written: the directory is probably a
- * mistake. */
-static int check_has_data(struct scr_tool *t, struct scr_err *err)
-{
-    struct stat st;
-    int rc = scr_file_stat(t->env.sys, t->prefix.scr, &st, NULL);
-    return rc != SCR_E_NOENT
-               ? SCR_OK
-               : scr_fail(err, rc, 0,
-                          "no SCR data in %s: give the prefix directory with "
-                          "--prefix",
-                          t->prefix.path);
-}
-
 /* What a job copied and did not live to complete is complete. */
 static void adopt(struct scr_tool *t)
 {
@@ -668,7 +656,7 @@ static int delete_named(struct scr_tool *t, const struct scr_args *a,
     const char *text = a->opt[OPT_DELETE];
     int *ids = NULL, rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
     size_t n = 0;
-    if (rc == SCR_OK && (rc = check_has_data(t, err)) == SCR_OK)
+    if (rc == SCR_OK && (rc = scr_tool_check_data(t, err)) == SCR_OK)
         adopt(t);
     /* A name goes before a number: nothing else than what was named is deleted. */
     if (rc == SCR_OK)
@@ -708,7 +696,7 @@ static int extract(struct scr_tool *t, const struct scr_args *a, struct scr_err 
                                       .progress_out = t->log.out };
     int id = 0;
     int rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
-    if (rc == SCR_OK && (rc = check_has_data(t, err)) == SCR_OK)
+    if (rc == SCR_OK && (rc = scr_tool_check_data(t, err)) == SCR_OK)
         adopt(t);
     if (rc == SCR_OK)
         rc = find_dataset(t, a->opt[OPT_EXTRACT], &id, err);
@@ -767,7 +755,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         const char *value = a->opt[handlers[i].opt];
         if (value == NULL)
             continue;
-        if ((rc = check_has_data(t, err)) != SCR_OK)
+        if ((rc = scr_tool_check_data(t, err)) != SCR_OK)
             return rc;
         if (!done++ && handlers[i].opt != OPT_ADOPT)
             adopt(t);

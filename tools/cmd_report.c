@@ -48,6 +48,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     TRY(scr_tool_exclusive(t, a, err, (const int[]){ OPT_TEXT, OPT_OUTPUT, -1 }));
     TRY(scr_tool_exclusive(t, a, err, (const int[]){ OPT_PREFIX, OPT_LOGFILE, -1 }));
     TRY(logfile ? SCR_OK : scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
+    if (logfile == NULL && a->opt[OPT_JSON] == NULL)
+        scr_tool_note_no_data(t);
     int rc = scr_report_read(&t->env, logfile ? NULL : &t->prefix, logfile, &h, err);
     const struct report r = { .h = &h,
                               .source = logfile ? logfile : t->prefix.path,

@@ -505,6 +505,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int cache = a->opt[OPT_CACHE] != NULL || a->opt[OPT_CNTL] != NULL;
     int *seen = scr_calloc((size_t)a->noperands, sizeof *seen);
     int rc = seen ? scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err) : scr_no_memory(err);
+    if (rc == SCR_OK && !cache)
+        scr_tool_note_no_data(t);
     if (rc == SCR_OK)
         rc = cache ? verify_cache(&y, a, seen, err) : verify_prefix(&y, a, seen, err);
     scr_progress_hide(&y.progress);

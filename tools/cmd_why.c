@@ -46,10 +46,12 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     struct scr_judgement j;
     int rc = scr_candidates(t, a, &j, err);
-    if (rc == SCR_OK && a->opt[SCR_CAND_JSON] != NULL)
+    if (rc == SCR_OK && a->opt[SCR_CAND_JSON] != NULL) {
         rc = scr_tool_json(t, scr_candidates_json(&j), err);
-    else if (rc == SCR_OK)
+    } else if (rc == SCR_OK) {
+        scr_tool_note_no_data(t);
         print_text(t, &j);
+    }
     if (rc == SCR_OK && j.taken == NULL)
         rc = SCR_TOOL_NO;
     scr_judgement_fini(&j);

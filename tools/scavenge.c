@@ -615,8 +615,8 @@ int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
         rc = run_rounds(s, id, bytes, err);
     double secs = scr_now_mono() - start;
     if (rc == SCR_OK)
-        scr_tool_print(s->t, "dataset %d: copied from %zu nodes in %.1f s\n", id,
-                       s->up.n, secs);
+        scr_tool_print(s->t, "dataset %d: copied from %zu node%s in %.1f s\n", id,
+                       s->up.n, s->up.n == 1 ? "" : "s", secs);
     log_end(s, id, secs, rc, err);
     return rc;
 }

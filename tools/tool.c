@@ -127,6 +127,25 @@ int scr_tool_prefix(struct scr_tool *t, const char *given, int create,
     return rc;
 }
 
+int scr_tool_check_data(struct scr_tool *t, struct scr_err *err)
+{
+    struct stat st;
+    int rc = scr_file_stat(t->env.sys, t->prefix.scr, &st, NULL);
+    return rc != SCR_E_NOENT
+               ? SCR_OK
+               : scr_fail(err, rc, 0,
+                          "no SCR data in %s: give the prefix directory with "
+                          "--prefix",
+                          t->prefix.path);
+}
+
+void scr_tool_note_no_data(struct scr_tool *t)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_tool_check_data(t, &why) != SCR_OK)
+        scr_log(t->env.log, SCR_LOG_NOTE, "%s", why.text);
+}
+
 /* The kernel knows the path we were started with. */
 int scr_tool_program(const struct scr_tool *t, char **path, struct scr_err *err)
 {

@@ -107,6 +107,11 @@ int scr_tool_cfg(struct scr_tool *t, const char *prefix, struct scr_err *err);
 int scr_tool_prefix(struct scr_tool *t, const char *given, int create,
                     struct scr_err *err);
 
+/* SCR_E_NOENT where no job has ever written: t->prefix is probably a mistake. */
+int scr_tool_check_data(struct scr_tool *t, struct scr_err *err);
+/* The same as a note, for commands that have an answer all the same. */
+void scr_tool_note_no_data(struct scr_tool *t);
+
 /* Absolute path of the program scr itself, to be started again; malloc'd. */
 int scr_tool_program(const struct scr_tool *t, char **path, struct scr_err *err);
 

@@ -32,17 +32,17 @@ fill() {
 
 # nothing there yet
 run scr_index
-is 0 "$header"
+warns 0 "no SCR data in $tmp: give the prefix directory with --prefix"
+has 0 "$header"
 check "listing makes nothing" ! -e .scr
 run scr_index --json
 is 0 "[]"
 run scr_index --current x
 fails 2 "no SCR data in"
 
-common scr_index --list
-
 # the listing, to the letter
 fill
+common scr_index --list
 touch -d '2014-01-14T11:26:06' .scr/scr.dataset.18/summary.scr
 touch -d '2014-01-14T10:28:23' .scr/scr.dataset.12/summary.scr
 touch -d '2014-01-14T09:27:15' .scr/scr.dataset.6/summary.scr

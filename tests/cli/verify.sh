@@ -29,7 +29,8 @@ fill() {
 
 # --- the prefix directory ---
 run scr verify
-is 0 "verified 0 datasets, 0 files, 0 B: no problems"
+warns 0 "no SCR data in $tmp/prefix: give the prefix directory with --prefix"
+has 0 "verified 0 datasets, 0 files, 0 B: no problems"
 check "looking makes nothing" ! -e .scr
 fill
 common scr_verify
