@@ -304,7 +304,7 @@ static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *er
     int64_t format = 0;
     struct scr_index index = SCR_INDEX_INIT;
     int rc = scr_tool_int(t, a, OPT_FORMAT, SCR_BETWEEN(3, 3), &format, err);
-    if (a->opt[OPT_JSON] == NULL)
+    if (rc == SCR_OK && a->opt[OPT_JSON] == NULL)
         scr_tool_note_no_data(t);
     if (rc == SCR_OK)
         rc = look(t, &index, err);

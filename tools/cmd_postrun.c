@@ -338,9 +338,9 @@ static int save_all(struct postrun *p, struct scr_err *err)
     }
     if (rc == SCR_OK && !found)
         scr_tool_print(p->t, "nothing to save: %s\n",
-                       n > 0
-                           ? "all that is in cache is in the prefix directory, or older"
-                           : "nothing is in cache");
+                       n > 0 ? "all that is in cache is in the prefix directory, was "
+                               "deleted there, or is older"
+                             : "nothing is in cache");
     free(ids);
     return rc;
 }

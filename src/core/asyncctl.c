@@ -84,7 +84,8 @@ static void let_output_go_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     if (scr_cache_kind(ctx, id) == SCR_IS_OUTPUT &&
-        scr_cache_drop_all(ctx, id, "output that is flushed", &why) != SCR_OK)
+        scr_cache_drop_all(ctx, id, "output that is flushed or deleted", &why) !=
+            SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d stays in cache: %s", id, why.text);
 }
 
@@ -247,7 +248,7 @@ void scr_async_retry_all(struct scr_ctx *ctx)
     for (int id = 0; (id = next_failed(ctx, id)) > 0;)
         if (!scr_cache_is_ready(ctx, id) || is_replaced_all(ctx, id)) {
             scr_async_note_failed(ctx, id, 0, 0);
-        } else if (scr_flush_is_settled_all(ctx, id)) { /* by another process */
+        } else if (scr_flush_is_settled_all(ctx, id)) { /* by others */
             scr_async_note_failed(ctx, id, 0, 0);
             scr_flush_mark_saved(ctx, id);
             let_output_go_all(ctx, id);

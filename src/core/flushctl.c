@@ -95,10 +95,15 @@ int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return flush_unless_all(ctx, id, scr_flush_is_done_all, err);
 }
 
+int scr_flush_if_owed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    return flush_unless_all(ctx, id, scr_flush_is_settled_all, err);
+}
+
 int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = flush_unless_all(ctx, id, scr_flush_is_settled_all, &why);
+    int rc = scr_flush_if_owed_all(ctx, id, &why);
     if (rc == SCR_E_NEWER)
         scr_flush_tell_newer(ctx, id, &why);
     else if (rc != SCR_OK)
@@ -114,7 +119,7 @@ static int flush_output_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         return SCR_OK;
     int rc = scr_flush_or_give_way_all(ctx, id, err);
     return rc == SCR_OK && kind == SCR_IS_OUTPUT
-               ? scr_cache_drop_all(ctx, id, "output that is flushed", err)
+               ? scr_cache_drop_all(ctx, id, "output that is flushed or deleted", err)
                : rc;
 }
 

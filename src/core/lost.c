@@ -100,11 +100,10 @@ static char *name_below(struct scr_ctx *ctx, int below)
  */
 static int save_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
-    int ids[] = { scr_cache_find_all(ctx, name), scr_cache_newest_ckpt(ctx, 0) };
-    for (int i = 0; i < 2; i++)
-        if (ids[i] > 0)
-            TRY(scr_flush_if_needed_all(ctx, ids[i], err));
-    return SCR_OK;
+    int id = scr_cache_find_all(ctx, name), newest = scr_cache_newest_ckpt(ctx, 0);
+    if (id > 0)
+        TRY(scr_flush_if_needed_all(ctx, id, err));
+    return newest > 0 ? scr_flush_if_owed_all(ctx, newest, err) : SCR_OK;
 }
 
 /* *tried: id of the one that could not be loaded, 0: it was not that. */

@@ -185,10 +185,10 @@ int scr_flush_set_location(scr_hash *h, int id, int loc, int on)
 {
     scr_hash *entry = on ? scr_hash_set_kv_int(h, "DATASET", id)
                          : scr_hash_get_kv_int(h, "DATASET", id);
-    if (on && (loc & SCR_LOC_PFS) != 0) {
+    if (on && (loc & SCR_LOC_PFS) != 0)
         (void)scr_hash_unset(entry, "REPLACED");
+    if (on && (loc & ~SCR_LOC_CACHE) != 0)
         set_flag(entry, "DELETED", 0);
-    }
     for (size_t i = 0; i < NLOCATIONS; i++) {
         if ((loc & locations[i].loc) == 0)
             continue;
@@ -227,8 +227,18 @@ int scr_flush_need(const scr_hash *h, int id)
 void scr_flush_set_replaced(scr_hash *h, int id, int by)
 {
     scr_hash *entry = scr_hash_get_kv_int(h, "DATASET", id);
-    if (entry != NULL)
-        scr_hash_set_val_i64(entry, "REPLACED", by);
+    if (entry == NULL)
+        return;
+    scr_hash_set_val_i64(entry, "REPLACED", by);
+    set_flag(entry, "DELETED", 0);
+}
+
+/* What replaced it; 0: nothing. Chains end: each number is larger than the last. */
+static int heir_of(const scr_hash *h, int id)
+{
+    int by = 0;
+    (void)scr_hash_get_val_int(scr_hash_get_kv_int(h, "DATASET", id), "REPLACED", &by);
+    return by;
 }
 
 /* 0 if the dataset was replaced, and the index does not call complete what replaced it,
@@ -236,15 +246,20 @@ void scr_flush_set_replaced(scr_hash *h, int id, int by)
 static int has_good_heir(const scr_hash *h, const struct scr_index *index, int id)
 {
     struct scr_index_entry e;
-    int by = 0;
-    while (
-        scr_hash_get_val_int(scr_hash_get_kv_int(h, "DATASET", id), "REPLACED", &by) &&
-        by > id) {
+    if (heir_of(h, id) == 0)
+        return 1;
+    for (int by; (by = heir_of(h, id)) > id; id = by)
         if (scr_index_get(index, by, &e, NULL) == SCR_OK)
             return e.complete && !e.failed;
-        id = by;
-    }
-    return by == 0;
+    return 0;
+}
+
+static int is_heir(const scr_hash *h, int heir, int id)
+{
+    for (int by; (by = heir_of(h, id)) > id; id = by)
+        if (by == heir)
+            return 1;
+    return 0;
 }
 
 int scr_flush_is_saved(const scr_hash *h, const struct scr_index *index, int id,
@@ -261,13 +276,16 @@ int scr_flush_is_saved(const scr_hash *h, const struct scr_index *index, int id,
            (!known || is_same(&d, marked)) && has_good_heir(h, index, id);
 }
 
-int scr_flush_set_deleted(scr_hash *h, int id)
+int scr_flush_set_deleted(scr_hash *h, int id, int on)
 {
-    scr_hash *entry = scr_hash_get_kv_int(h, "DATASET", id);
-    if (entry == NULL)
-        return SCR_OK;
-    set_flag(entry, "DELETED", 1);
-    return scr_flush_set_location(h, id, SCR_LOC_PFS, 0);
+    for (SCR_HASH_EACH(e, scr_hash_get(h, "DATASET"))) {
+        int at = scr_hash_elem_key_int(e);
+        if (at != id && !(on && is_heir(h, id, at)))
+            continue;
+        set_flag(scr_hash_elem_hash(e), "DELETED", on);
+        (void)scr_flush_set_location(h, at, SCR_LOC_PFS, 0);
+    }
+    return h != NULL && scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
 }
 
 int scr_flush_is_deleted(const scr_hash *h, const struct scr_index *index, int id,

@@ -66,10 +66,11 @@ int scr_flush_remove(scr_hash *h, int id);             /* 1 if it was there */
 /* All files of the dataset, which leaves the index, have been written over by dataset
  * by. Nothing if it is not in the flush file. */
 void scr_flush_set_replaced(scr_hash *h, int id, int by);
-/* A user has deleted the dataset, which a job may have in cache, from the PFS, until a
- * location says that it is there again. Nothing if it is not in the flush file. */
-int scr_flush_set_deleted(scr_hash *h, int id);
-/* 1: in cache, not on the PFS, and not deleted from there. */
+/* The dataset was deleted from the PFS. on: it, and those that it had replaced, are not
+ * to come back from a cache, until a location says that they do; 0: it may. Nothing if
+ * the flush file does not have it. */
+int scr_flush_set_deleted(scr_hash *h, int id, int on);
+/* 1: in cache, not on the PFS, and not deleted from there for good. */
 int scr_flush_need(const scr_hash *h, int id);
 /* 1 if the dataset is complete on the PFS: so says its entry in the index, or, if that
  * has none of this number, the mark: such a one was copied and then dropped, or

@@ -487,12 +487,10 @@ static int is_safe(const struct judging *j, int id, const scr_hash *dset)
         return 0;
     int is_dropped =
         !scr_index_has(&j->index, id) && !scr_flush_has(j->flush, id, "REPLACED");
-    if (!is_dropped && scr_flush_is_saved(j->flush, &j->index, id, dset))
-        return 1;
-    if (dset == NULL || scr_dataset_get(dset, &d, NULL) != SCR_OK)
-        return 0;
-    return d.is_ckpt ? !d.is_output && id < j->newest
-                     : scr_flush_is_deleted(j->flush, &j->index, id, dset);
+    return (!is_dropped && scr_flush_is_saved(j->flush, &j->index, id, dset)) ||
+           scr_flush_is_deleted(j->flush, &j->index, id, dset) ||
+           (dset != NULL && scr_dataset_get(dset, &d, NULL) == SCR_OK && d.is_ckpt &&
+            !d.is_output && id < j->newest);
 }
 
 static void note(struct judging *j, int id, const scr_hash *dset)

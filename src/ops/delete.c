@@ -123,34 +123,33 @@ static int is_this(const struct work *w, const scr_hash *h)
            scr_dataset_is_same(&d, &e.dset);
 }
 
-/* Output that is deleted is not copied again by a job that has it in cache. If it was
- * not complete here, that takes the user's word: the only whole copy is the one in
- * cache. */
-static int is_for_good(const struct work *w, const scr_hash *h)
+/* Whether no job copies it from its cache again. If it was not complete here, the only
+ * whole copy may be the one in cache: that takes the user's word, and where the index
+ * does not have it any more, the mark that it was here. */
+static int is_for_good(const struct work *w, int was_copied)
 {
     struct scr_index_entry e;
-    if (scr_index_get(w->index, w->id, &e, NULL) == SCR_OK && !e.doomed)
-        return w->is_forced || (e.complete && !e.failed);
-    return (scr_flush_get_location(h, w->id) & SCR_LOC_PFS) != 0;
+    if (scr_index_get(w->index, w->id, &e, NULL) != SCR_OK)
+        return was_copied;
+    return w->is_forced || (!e.failed && (e.complete || (e.doomed && was_copied)));
 }
 
 static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     struct work *w = arg;
     int at = scr_flush_get_location(h, w->id);
-    (void)err;
     if (at == 0 || !is_this(w, h))
         return SCR_OK;
     *changed = 1;
+    int was_copied = (at & SCR_LOC_PFS) != 0 || scr_flush_has(h, w->id, "DELETED");
+    int rc = scr_flush_set_deleted(h, w->id, is_for_good(w, was_copied));
     if ((at & SCR_LOC_CACHE) == 0)
         (void)scr_flush_remove(h, w->id);
-    else if (is_for_good(w, h))
-        return scr_flush_set_deleted(h, w->id);
-    else
-        return scr_flush_set_location(h, w->id, SCR_LOC_PFS, 0);
-    return SCR_OK;
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
+/* Once as soon as it is not complete any more, so that no job copies it again
+ * meanwhile, and once more for what a job has noted since. */
 static int tell_jobs(struct work *w, struct scr_err *err)
 {
     return scr_prefix_state_update(w->env, w->p, "flush.scr", edit_flush_file, w, err);
@@ -160,10 +159,9 @@ static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *e
 {
     struct scr_sweep parts = { .env = w->env, .p = w->p };
     struct scr_lock lock = SCR_LOCK_INIT;
-    /* Told before it goes, so that no job copies it again meanwhile, and at the end for
-     * what one has noted since, and for a full file system. */
-    (void)tell_jobs(w, NULL);
     int rc = scr_deletion_begin_full(w->env, w->p, w->id, err);
+    if (rc == SCR_OK)
+        (void)tell_jobs(w, NULL); /* where there is no room, at the end */
     if (rc == SCR_OK)
         rc = scr_deletion_hold(w->env, w->p, &lock, err);
     if (rc == SCR_OK)

@@ -397,7 +397,7 @@ int scr_neighbour_is_saved(const struct scr_env *env,
     scr_hash *flush = scr_hash_new();
     int saved = flush && scr_prefix_index_look(&q, &p, &index, NULL) == SCR_OK &&
                 scr_prefix_state_read(&q, &p, "flush.scr", flush, NULL) == SCR_OK &&
-                scr_flush_is_saved(flush, &index, h->what.id, h->dset);
+                scr_flush_is_settled(flush, &index, h->what.id, h->dset);
     scr_hash_delete(flush);
     scr_index_fini(&index);
     scr_prefix_fini(&p);

@@ -81,7 +81,8 @@ int scr_neighbour_restore(const struct scr_env *env, struct scr_neighbour_hold *
 int scr_neighbour_remove(const struct scr_env *env, struct scr_neighbour_hold *h,
                          struct scr_err *err);
 
-/* 1 if the index of its prefix directory has it complete. In doubt it has not. */
+/* 1 if its prefix directory has it complete, or a user has deleted it there. In doubt
+ * 0. */
 int scr_neighbour_is_saved(const struct scr_env *env,
                            const struct scr_neighbour_hold *h);
 /* 1 if a scavenge of its prefix directory is going on. */

@@ -199,7 +199,7 @@ class Case:
 
     def run(self, run):
         self.now, self.job, self.env = run, run.job, run.env
-        self.open, self.tried, self.offered, self.refused = None, None, None, None
+        self.open, self.tried, self.offered, self.refused, self.is_fetched = None, None, None, None, False
         self.sizes |= {int(self.env.get("SCR_PREFIX_SIZE", 0))} - {0}
         self.beside, self.started, self.is_up = [], False, False
         self.outputs, self.step, self.limit = 0, 0, self.oldest_owed()
@@ -280,7 +280,8 @@ class Case:
             self.say(f"offered {got}, but there is {self.where(least)}")
         if self.refused and is_older(self.refused, got):
             self.say(f"offered {got} after the older {self.refused} was refused")
-        self.offered = got
+        self.offered, self.is_fetched = got, self.job not in got.seen
+        got.seen.add(self.job)
 
     def check_may(self, got):
         job, here = self.job, self.job in got.seen
@@ -322,10 +323,11 @@ class Case:
         if self.job not in got.cached:
             for v in self.mine():  # it was fetched, and takes a place
                 v.cached[self.job].begun += 1
-        got.seen.add(self.job)
 
     def on_refused(self, rc):
         self.refused = self.offered
+        if self.offered and self.is_fetched: # it has left the cache again
+            self.offered.seen.discard(self.job)
         if rc == "0":
             self.say("SCR_Complete_restart succeeded, and a rank had passed 0")
 

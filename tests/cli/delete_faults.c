@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_index --delete with every system call failing in turn, once and for good: what
- * the index calls complete is whole (invariant P3), other datasets keep their files,
- * and a second try leaves nothing of the dataset. */
+ * the index calls complete is whole (invariant P3) and is not marked as deleted, other
+ * datasets keep their files, and a second try leaves nothing of the dataset but the
+ * mark for the job that has it in cache (P7). */
 #include "helper_survive.h"
 
 #include "ops/adopt.h"
@@ -40,6 +41,42 @@ static void put(const char *path)
     assert_int_equal(fclose(f), 0);
 }
 
+static int edit_cached(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = 1;
+    return scr_flush_set_dataset(h, arg) == SCR_OK
+               ? scr_flush_set_location(h, 1, SCR_LOC_CACHE | SCR_LOC_PFS, 1)
+               : SCR_E_NOMEM;
+}
+
+/* Dataset 1 is in the cache of a job. */
+static void cache_first(struct test_store *t)
+{
+    struct scr_index index = SCR_INDEX_INIT;
+    struct scr_index_entry e;
+    scr_hash *dset = scr_hash_new();
+    assert_int_equal(scr_prefix_index_read(&posix_env, &t->p, &index, NULL), SCR_OK);
+    assert_int_equal(scr_index_get(&index, 1, &e, NULL), SCR_OK);
+    assert_int_equal(scr_dataset_set(dset, &e.dset), SCR_OK);
+    assert_int_equal(scr_prefix_state_update(&posix_env, &t->p, "flush.scr",
+                                             edit_cached, dset, NULL),
+                     SCR_OK);
+    scr_index_fini(&index);
+    scr_hash_delete(dset);
+}
+
+static int is_marked(struct test_store *t)
+{
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_prefix_state_read(&posix_env, &t->p, "flush.scr", h, NULL),
+                     SCR_OK);
+    int is = scr_flush_has(h, 1, "DELETED");
+    assert_int_equal(scr_flush_get_location(h, 1) & SCR_LOC_CACHE, SCR_LOC_CACHE);
+    scr_hash_delete(h);
+    return is;
+}
+
 /* Dataset 1 has one/f.*, dataset 2 one of them, too, and two/f.*. */
 static void fill(struct test_store *t)
 {
@@ -58,6 +95,7 @@ static void fill(struct test_store *t)
     char *part = scr_copy_tmp(test_path("prefix/one/f.1"), 4);
     put(part);
     free(part);
+    cache_first(t);
 }
 
 static int delete_first(struct test_store *t)
@@ -121,10 +159,12 @@ static void check_after(struct test_store *t, int rc)
     assert_true(!is_whole(t, 1) || rc != SCR_OK);
     assert_int_equal(is_listed_as_complete(t, 1), is_whole(t, 1));
     assert_int_equal(is_listed_as_complete(t, 2), 1);
+    assert_false(is_whole(t, 1) && is_marked(t));
     scr_err_clear(&t->err);
     if (delete_first(t) != SCR_OK)
         fail_msg("second try: %s", t->err.text);
     assert_int_equal(is_whole(t, 1), 0);
+    assert_int_equal(is_marked(t), 1);
     assert_int_equal(is_whole(t, 2), 1);
     assert_int_equal(count_in(test_path("prefix/one")), 1);
     assert_int_equal(count_in(test_path("prefix/.scr/scr.dataset.1")), 0);

@@ -83,7 +83,7 @@ check "silent" ! -s "$err"
 saved 7
 listed '*     7 YES   ckpt.7'
 run scr_postrun
-is 0 "nothing to save: all that is in cache is in the prefix directory, or older"
+is 0 "nothing to save: all that is in cache is in the prefix directory, was deleted there, or is older"
 
 # --- one node lost: every scheme, every node; told, found out, or come back empty ---
 for scheme in PARTNER XOR RS; do
@@ -396,7 +396,7 @@ has 0 "2 temporary files of killed flushes removed"
 check "those of other paths stay" "$(parts)" -eq 1
 check "the mark has gone" ! -e "$mark"
 run scr_postrun
-is 0 "nothing to save: all that is in cache is in the prefix directory, or older"
+is 0 "nothing to save: all that is in cache is in the prefix directory, was deleted there, or is older"
 
 # --- temporary files of state files whose replacement was killed: a day later ---
 for name in .index.scr.4711.0.tmp .flush.scr.4711.0.tmp scr.dataset.7/.summary.scr.4711.0.tmp; do : >"p/.scr/$name"; done

@@ -257,7 +257,7 @@ static int write_file(const struct job *job, const char *path, long n, int rank,
     if (f == NULL)
         return 0;
     for (long i = 0; i < n; i++)
-        putc(byte_at(job, rank, file, seed, i), f);
+        putc_unlocked(byte_at(job, rank, file, seed, i), f);
     return fclose(f) == 0;
 }
 
@@ -269,7 +269,8 @@ static int read_file_ok(const struct job *job, const char *path, long n, int ran
     if (f == NULL)
         return 0;
     int c;
-    while ((c = getc(f)) != EOF && i < n && c == byte_at(job, rank, file, seed, i))
+    while ((c = getc_unlocked(f)) != EOF && i < n &&
+           c == byte_at(job, rank, file, seed, i))
         i++;
     fclose(f);
     return c == EOF && i == n;

@@ -3,6 +3,7 @@
 /* ranks: 4 */
 #include "helper_async.h"
 #include "ops/delete.h"
+#include "store/deletion.h"
 
 /* Like scr_index --delete, on rank 0 beside the job. */
 static void delete_on_prefix(struct job *job, int id, int is_forced)
@@ -117,6 +118,79 @@ JOB_CASE(a_forced_deletion_ends_a_flush_for_good, 4)
     pfs_reset();
 }
 
+/* Its only purpose was the prefix. */
+JOB_CASE(output_that_is_no_checkpoint_leaves_the_cache, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    pfs_reset();
+    job->sys = &pfs_sys;
+    pfs_control.hold = 1;
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", ASYNC, NULL);
+    CHECK_RC(job_write(job, ctx, "one", 1, SCR_IS_OUTPUT, &err), SCR_OK, &err);
+    delete_on_prefix(job, 1, 1);
+    pfs_control.hold = 0;
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    CHECK(scr_cache_has(ctx, 1));
+    job_checkpoint(job, ctx, "two", 2);
+    CHECK(!scr_cache_has(ctx, 1));
+    job_end(job, ctx);
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
+    pfs_reset();
+}
+
+/* Both have the same files; the older one is still in cache. */
+JOB_CASE(an_older_one_does_not_take_the_place_of_a_newer_one, 4)
+{
+    struct scr_ctx *ctx =
+        job_start(job, nodes, "SCR_CACHE_SIZE=2", "SCR_FLUSH=1", NULL);
+    write_both(job, ctx, "one", 1);
+    write_both(job, ctx, "two", 1);
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
+    delete_on_prefix(job, 2, 1);
+    job_end(job, ctx);
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
+    CHECK_ENTRY(job, 2, ABSENT, NOT_CURRENT);
+    CHECK(!job_has(job, "step.1"));
+}
+
+/* The first attempt died when it had begun. */
+JOB_CASE(a_second_attempt_may_insist, 4)
+{
+    struct scr_ctx *ctx =
+        job_start(job, nodes, "SCR_CACHE_SIZE=2", "SCR_FLUSH=1", NULL);
+    write_two(job, ctx);
+    job_fail_entry(job, 1);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        CHECK_INT(scr_deletion_begin(&ctx->env, &ctx->prefix, 1, NULL), SCR_OK);
+    delete_on_prefix(job, 1, 1);
+    job_end(job, ctx);
+    CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
+}
+
+/* Output that was lost makes a start go back, and what it leaves behind is saved
+ * first, except for what was deleted. */
+JOB_CASE(a_way_back_does_not_copy_it, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx =
+        job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    job_block_flush(job, 2, 1);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=0", NULL);
+    (void)job_write(job, ctx, "two", 2, SCR_IS_OUTPUT, &err); /* only in cache */
+    write_both(job, ctx, "three", 3);
+    job_kill(job, ctx);
+    job_block_flush(job, 2, 0);
+    delete_on_prefix(job, 3, 1);
+    job_lose_dataset(job, 2);
+    ctx = job_start(job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    job_check_restart(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    CHECK_ENTRY(job, 3, ABSENT, NOT_CURRENT);
+}
+
 /* A run whose processes read the prefix directory has it there again. */
 JOB_CASE(a_restart_that_needs_it_there_copies_it, 4)
 {
@@ -143,5 +217,8 @@ int main(int argc, char **argv)
                   RUN(output_does_not_come_back_with_the_next_start),
                   RUN(output_that_was_not_whole_there_is_copied),
                   RUN(a_forced_deletion_ends_a_flush_for_good),
+                  RUN(output_that_is_no_checkpoint_leaves_the_cache),
+                  RUN(an_older_one_does_not_take_the_place_of_a_newer_one),
+                  RUN(a_second_attempt_may_insist), RUN(a_way_back_does_not_copy_it),
                   RUN(a_restart_that_needs_it_there_copies_it)));
 }

@@ -173,12 +173,12 @@ static void a_deleted_dataset_is_settled_while_the_index_lacks_it(void **state)
     struct scr_index index = SCR_INDEX_INIT;
     scr_hash_set_val_i64(dset, "CREATED", 5);
     scr_hash_set_val_i64(other, "CREATED", 7);
-    assert_int_equal(scr_flush_set_deleted(h, 18), SCR_OK);
+    assert_int_equal(scr_flush_set_deleted(h, 18, 1), SCR_OK);
     assert_null(scr_hash_getf(h, "DATASET 18")); /* it is not in the flush file */
     assert_int_equal(scr_flush_set_dataset(h, dset), SCR_OK);
     assert_int_equal(scr_flush_set_location(h, 18, SCR_LOC_CACHE | SCR_LOC_PFS, 1),
                      SCR_OK);
-    assert_int_equal(scr_flush_set_deleted(h, 18), SCR_OK);
+    assert_int_equal(scr_flush_set_deleted(h, 18, 1), SCR_OK);
     assert_int_equal(scr_flush_get_location(h, 18), SCR_LOC_CACHE);
     assert_int_equal(scr_flush_need(h, 18), 0);
     assert_int_equal(scr_flush_is_unsaved(h, &index, 18), 0);
@@ -191,15 +191,45 @@ static void a_deleted_dataset_is_settled_while_the_index_lacks_it(void **state)
     scr_index_mark_doomed(&index, 18);
     assert_int_equal(scr_flush_is_settled(h, &index, 18, dset), 1);
 
-    assert_int_equal(scr_flush_set_location(h, 18, SCR_LOC_PFS, 1), SCR_OK);
-    assert_false(scr_flush_has(h, 18, "DELETED")); /* it is there again */
-    assert_int_equal(scr_flush_set_deleted(h, 18), SCR_OK);
+    assert_int_equal(scr_flush_set_location(h, 18, SCR_LOC_FLUSHING, 1), SCR_OK);
+    assert_false(scr_flush_has(h, 18, "DELETED")); /* it comes back */
+    assert_int_equal(scr_flush_set_deleted(h, 18, 1), SCR_OK);
     assert_int_equal(scr_flush_set_dataset(h, other), SCR_OK);
     assert_false(scr_flush_has(h, 18, "DELETED"));
     scr_index_fini(&index);
     scr_hash_delete(h);
     scr_hash_delete(dset);
     scr_hash_delete(other);
+}
+
+/* A newer dataset at the same paths is deleted: what it replaced does not take its
+ * place. */
+static void what_a_deleted_dataset_replaced_is_settled(void **state)
+{
+    (void)state;
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash *h = scr_hash_new();
+    for (int id = 1; id <= 4; id++) {
+        scr_hash *dset = dataset(id, 1);
+        assert_int_equal(scr_flush_set_dataset(h, dset), SCR_OK);
+        assert_int_equal(scr_flush_set_location(h, id, SCR_LOC_CACHE | SCR_LOC_PFS, 1),
+                         SCR_OK);
+        scr_hash_delete(dset);
+    }
+    scr_flush_set_replaced(h, 1, 2);
+    scr_flush_set_replaced(h, 2, 4);
+    assert_int_equal(scr_flush_is_settled(h, &index, 1, NULL), 0);
+    assert_int_equal(scr_flush_set_deleted(h, 4, 1), SCR_OK);
+    for (int id = 1; id <= 4; id++) {
+        assert_int_equal(scr_flush_has(h, id, "DELETED"), id != 3);
+        assert_int_equal(scr_flush_is_settled(h, &index, id, NULL), 1);
+    }
+    scr_flush_set_replaced(h, 2, 3); /* it was there again */
+    assert_false(scr_flush_has(h, 2, "DELETED"));
+    assert_int_equal(scr_flush_set_deleted(h, 4, 0), SCR_OK);
+    assert_int_equal(scr_flush_need(h, 4), 1);
+    assert_true(scr_flush_has(h, 1, "DELETED"));
+    scr_hash_delete(h);
 }
 
 static void flush_latest_is_a_cached_checkpoint(void **state)
@@ -343,6 +373,7 @@ int main(void)
         cmocka_unit_test(halt_that_waits_for_a_checkpoint),
         cmocka_unit_test(flush_locations),
         cmocka_unit_test(a_deleted_dataset_is_settled_while_the_index_lacks_it),
+        cmocka_unit_test(what_a_deleted_dataset_replaced_is_settled),
         cmocka_unit_test(flush_latest_is_a_cached_checkpoint),
         cmocka_unit_test(nodes),
         cmocka_unit_test(summary),
