@@ -202,10 +202,26 @@ int scr_flush_is_anothers(const struct scr_ctx *ctx, const scr_hash *h, int id)
            scr_dataset_get(dset, &d, NULL) == SCR_OK && scr_flush_is_recent(&d);
 }
 
+struct sweep {
+    struct scr_ctx *ctx;
+    int newest; /* checkpoint that was in cache only */
+    char *name;
+};
+
+static void note_newest(struct sweep *s, const scr_hash *h, int id)
+{
+    if (id < s->newest || !scr_flush_need(h, id) || !scr_flush_has(h, id, "CKPT"))
+        return;
+    s->newest = id;
+    free(s->name);
+    s->name = scr_strdup(scr_flush_name(h, id));
+}
+
 /* The rest of lost output stays in cache until room is needed: its entry says that
  * no later start has to go back for it. */
-static int sweep_one(struct scr_ctx *ctx, scr_hash *h, int id)
+static int sweep_one(struct sweep *s, scr_hash *h, int id)
 {
+    struct scr_ctx *ctx = s->ctx;
     int lost = scr_cache_is(ctx, id, SCR_CACHE_LOST) && scr_flush_is_open_output(h, id);
     if ((scr_cache_has(ctx, id) && !lost) || scr_flush_is_anothers(ctx, h, id) ||
         (scr_flush_get_location(h, id) & SCR_LOC_CACHE) == 0)
@@ -214,6 +230,7 @@ static int sweep_one(struct scr_ctx *ctx, scr_hash *h, int id)
         ctx->choice.lost.found = 1;
         return 0;
     }
+    note_newest(s, h, id);
     if (lost)
         (void)scr_flush_set_lost(h, id);
     else
@@ -223,21 +240,28 @@ static int sweep_one(struct scr_ctx *ctx, scr_hash *h, int id)
 
 static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
-    struct scr_ctx *ctx = arg;
     int *ids = NULL;
     size_t n = 0;
     if (!scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
         return scr_no_memory(err);
     for (size_t i = 0; i < n; i++)
-        if (sweep_one(ctx, h, ids[i]))
+        if (sweep_one(arg, h, ids[i]))
             *changed = 1;
     free(ids);
     return SCR_OK;
 }
 
-void scr_flush_sweep(struct scr_ctx *ctx)
+void scr_flush_sweep(struct scr_ctx *ctx, int is_bare)
 {
-    edit_flush_file(ctx, edit_sweep, ctx);
+    struct sweep s = { .ctx = ctx };
+    edit_flush_file(ctx, edit_sweep, &s);
+    if (is_bare && s.newest > 0)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "checkpoint %s (dataset %d) was in cache only, and the caches of this "
+                "run are empty: it is lost, or SCR_CACHE_BASE, SCR_CNTL_BASE or "
+                "SCR_VNODES are not as they were",
+                s.name ? s.name : "?", s.newest);
+    free(s.name);
 }
 
 static const struct {

@@ -30,8 +30,10 @@ void scr_flush_forget(struct scr_ctx *ctx, int id);
 /* Notes that another process has completed its copy, if one has: likewise. */
 void scr_flush_mark_saved(struct scr_ctx *ctx, int id);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
- * other jobs those of long ago. On rank 0; a failure is a warning. Local. */
-void scr_flush_sweep(struct scr_ctx *ctx);
+ * other jobs those of long ago. is_bare: no cache had anything at this start, and the
+ * newest checkpoint that was nowhere else is reported. On rank 0; a failure is a
+ * warning. Local. */
+void scr_flush_sweep(struct scr_ctx *ctx, int is_bare);
 
 /* --- begin and end of a flush, for the event log and the flush file --- */
 

@@ -188,5 +188,5 @@ void scr_lost_output_settle_all(struct scr_ctx *ctx)
     int open = ctx->choice.lost.open;
     ctx->choice.lost = (struct scr_lost){ 0 };
     if (open)
-        scr_flush_sweep(ctx);
+        scr_flush_sweep(ctx, 0);
 }

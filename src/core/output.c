@@ -102,6 +102,20 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
     return scr_cache_reserve(ctx, 1, err);
 }
 
+/* Programs that clean /tmp do that. The locks of the run went with it, so it is not
+ * made anew. */
+static int write_filemap(struct scr_ctx *ctx, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, &why);
+    if (rc == SCR_E_NOENT && !scr_file_is_there(ctx->env.sys, ctx->cntl.dir))
+        return scr_fail(err, rc, 0,
+                        "control directory %s is gone, something has removed it: no "
+                        "checkpoint is written until the program is started again",
+                        ctx->cntl.dir);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
 static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
 {
     const struct scr_output *out = &ctx->out;
@@ -109,7 +123,7 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
     TRY(scr_cache_mend_map(ctx, 0, err));
     scr_filemap_add_rank(ctx->cache.map, out->id, ctx->world.rank);
     scr_filemap_set_dataset(ctx->cache.map, out->id, ctx->world.rank, dset);
-    TRY(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err));
+    TRY(write_filemap(ctx, err));
     return scr_cache_make(&ctx->env, ctx->cache.dirs[out->red->store], out->id,
                           ctx->world.rank, err);
 }
@@ -130,7 +144,10 @@ static uint64_t bytes_written(const struct scr_ctx *ctx)
  * already. */
 static void abandon_all(struct scr_ctx *ctx)
 {
-    ctx->times.failed += ctx->out.is_ckpt;
+    if (ctx->out.is_ckpt) {
+        ctx->times.failed++;
+        ctx->times.last_try = scr_now_mono();
+    }
     if (ctx->out.bypass) {
         scr_bypass_abandon_all(ctx);
         scr_output_fini(&ctx->out);
@@ -142,6 +159,21 @@ static void abandon_all(struct scr_ctx *ctx)
     scr_cache_delete_all(ctx, ctx->out.id, NULL);
     scr_cache_spare_for(ctx, 0, 0);
     scr_output_fini(&ctx->out);
+}
+
+/* The call, the open dataset, and since when no checkpoint is completed. */
+static void name_failure(const struct scr_ctx *ctx, const char *call, const char *what,
+                         struct scr_err *err)
+{
+    char since[64] = "", span[32];
+    const struct scr_output *out = &ctx->out;
+    if (out->is_ckpt && ctx->times.failed > 0)
+        snprintf(since, sizeof since, " (%d failed, none for %s)",
+                 ctx->times.failed + 1,
+                 scr_format_duration(scr_now_mono() - ctx->times.last_ckpt, span,
+                                     sizeof span));
+    scr_err_prefix(err, "%s: %s (dataset %d) is not %s%s", call, out->name, out->id,
+                   what, since);
 }
 
 static int make_room_all(struct scr_ctx *ctx, const struct scr_room *room,
@@ -203,6 +235,8 @@ static int begin_and_make_room_all(struct scr_ctx *ctx, int64_t created, uint64_
                         ? scr_space_need_all(ctx, red, sum)
                         : 0;
     int rc = begin_or_make_room_all(ctx, created, need, &room, err);
+    if (rc != SCR_OK)
+        name_failure(ctx, "SCR_Start_output", "begun", err);
     if (rc == SCR_OK && ctx->out.is_ckpt && in_cache)
         rc = make_room_all(ctx, &room, err);
     else if (rc == SCR_OK && room.neighbours)
@@ -433,24 +467,15 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, int *may_go,
     return SCR_OK;
 }
 
-/* Whatever fails on the way, the line that is printed names the dataset, and since when
- * no checkpoint is completed. */
+/* Whatever fails on the way, the line that is printed names the dataset. */
 static int complete_all(struct scr_ctx *ctx, int valid, int *may_go,
                         struct scr_err *err)
 {
     const struct scr_output *out = &ctx->out;
-    char since[64] = "", span[32];
     int rc = out->bypass ? scr_bypass_complete_all(ctx, valid, err)
                          : seal_and_protect_all(ctx, valid, may_go, err);
-    if (rc == SCR_OK)
-        return rc;
-    if (out->is_ckpt && ctx->times.failed > 0)
-        snprintf(since, sizeof since, " (%d failed, none for %s)",
-                 ctx->times.failed + 1,
-                 scr_format_duration(scr_now_mono() - ctx->times.last_ckpt, span,
-                                     sizeof span));
-    scr_err_prefix(err, "SCR_Complete_output: %s (dataset %d) is not completed%s",
-                   out->name, out->id, since);
+    if (rc != SCR_OK)
+        name_failure(ctx, "SCR_Complete_output", "completed", err);
     return rc;
 }
 

@@ -287,6 +287,15 @@ int scr_is_flush_due_all(struct scr_ctx *ctx)
     return scr_or_all(&ctx->world, due);
 }
 
+/* After failures in a row the program computes in between: a cache that is broken would
+ * cost it a line and an event a step. */
+static int is_too_soon(const struct scr_times *t, double now)
+{
+    enum { DOUBLINGS = 6 };
+    int n = t->failed <= DOUBLINGS ? t->failed - 1 : DOUBLINGS;
+    return t->failed > 0 && now - t->last_try < (double)(1 << n);
+}
+
 int scr_is_time_for_ckpt(struct scr_ctx *ctx)
 {
     const struct scr_params *p = &ctx->prm;
@@ -294,13 +303,15 @@ int scr_is_time_for_ckpt(struct scr_ctx *ctx)
     double now = scr_now_mono();
     if (is_automatic(ctx)) {
         find_end_time_for_pilot(ctx);
-        return scr_pilot_is_time(ctx);
+        return scr_pilot_is_time(ctx) && !is_too_soon(t, now);
     }
     if (p->checkpoint_interval <= 0 && p->checkpoint_seconds <= 0 &&
         p->checkpoint_overhead <= 0)
         return 1; /* no setting: the application decides how often it asks */
     if (p->checkpoint_interval > 0 && t->need_calls % p->checkpoint_interval == 0)
         return 1;
+    if (is_too_soon(t, now))
+        return 0;
     if (p->checkpoint_seconds > 0 && now - t->last_ckpt >= p->checkpoint_seconds)
         return 1;
     if (p->checkpoint_overhead <= 0)

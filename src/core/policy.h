@@ -20,6 +20,7 @@ struct scr_times {
                              was flushed in this run */
     double last_ckpt;     /* end of the last checkpoint */
     int failed;           /* attempts at one that failed since */
+    double last_try;      /* end of the last of these */
     int need_calls;       /* calls of SCR_Need_checkpoint */
 };
 

@@ -156,7 +156,7 @@ static void resume_flushes_all(struct scr_ctx *ctx, int unfinished)
 static void catch_up_all(struct scr_ctx *ctx, const struct scr_stock *s)
 {
     struct scr_err why = SCR_ERR_INIT;
-    scr_flush_sweep(ctx);
+    scr_flush_sweep(ctx, s->ids.n == 0);
     if (s->marked)
         scr_leftovers_sweep_all(ctx);
     scr_prefix_purge_all(ctx);

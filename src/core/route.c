@@ -57,9 +57,11 @@ static int dest_of(const struct scr_ctx *ctx, const char *name, char **dest,
         *dest = below_prefix(ctx, full, &outside);
     if (outside)
         rc = scr_fail(err, SCR_E_OUTSIDE, 0,
-                      "SCR_Route_file: %s is outside the prefix directory %s (set "
-                      "SCR_PREFIX)",
-                      full, ctx->prefix.path);
+                      "SCR_Route_file: %s is outside the prefix directory %s (%s)",
+                      full, ctx->prefix.path,
+                      scr_cfg_is_set(ctx->cfg, "SCR_PREFIX")
+                          ? "relative names begin at the current directory"
+                          : "set SCR_PREFIX");
     else if (*dest == NULL)
         rc = scr_no_memory(err);
     else if (strcmp(*dest, ".") == 0 || scr_prefix_is_own(*dest))

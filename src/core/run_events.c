@@ -250,6 +250,9 @@ static void say_end(const struct scr_ctx *ctx, double run)
             scr_format_duration(run, all, sizeof all), t->flushes);
         add_newest(t, &line);
     }
+    if (ctx->times.failed > 0)
+        scr_str_printf(&line, "; the last %d attempt%s failed", ctx->times.failed,
+                       ctx->times.failed == 1 ? "" : "s");
     if (t->failures > 0)
         scr_str_printf(&line, "; survived %d failure%s", t->failures,
                        t->failures == 1 ? "" : "s");

@@ -127,6 +127,11 @@ static int check_reference(const struct course *c, const struct drill_run *run,
             "--result",
             p->result);
     free(path);
+    if (rc == SCR_OK && run->phases.complete == 0)
+        return scr_fail(err, SCR_E_NOENT, 0,
+                        "the program wrote no checkpoint: without a setting "
+                        "SCR_Need_checkpoint asks for the first after 60 s; "
+                        "SCR_CHECKPOINT_SECONDS=2 is for a short program");
     return rc;
 }
 
