@@ -34,12 +34,12 @@ static json_t *dataset_json(const struct scr_status_dataset *d)
 static json_t *cache_json(const struct scr_status_cache *c)
 {
     json_t *all = dataset_json(&c->d);
-    json_t *more =
-        json_pack("{s:o, s:o, s:o, s:o, s:b, s:b}", "job", scr_tool_json_text(c->job),
-                  "nodes", scr_tool_json_text(c->nodes), "scheme",
-                  scr_tool_json_text(c->has_scheme ? scr_scheme_name(c->scheme) : NULL),
-                  "survives", number(c->survives, c->survives >= 0), "seen", c->is_seen,
-                  "lost", c->is_lost);
+    json_t *more = json_pack(
+        "{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:i}", "job", scr_tool_json_text(c->job),
+        "nodes", scr_tool_json_text(c->nodes), "scheme",
+        scr_tool_json_text(c->has_scheme ? scr_scheme_name(c->scheme) : NULL),
+        "survives", number(c->survives, c->survives >= 0), "seen", c->is_seen, "lost",
+        c->is_lost, "mendable", c->is_mendable, "missing", c->missing);
     if (json_is_object(all) && (more == NULL || json_object_update(all, more) != 0)) {
         json_decref(all);
         all = NULL;

@@ -120,17 +120,35 @@ static void row_when(struct scr_str *to, const struct scr_status *s)
         scr_str_printf(to, ", %s", s->process);
 }
 
+/* "n[1-4], 1 of them lost": the nodes it was written on. */
+static void add_nodes(struct scr_str *to, const struct scr_status_cache *c)
+{
+    if (c->nodes != NULL)
+        scr_str_printf(to, ", on nodes %s", c->nodes);
+    if (c->missing > 0)
+        scr_str_printf(to, ", %d %slost", c->missing,
+                       c->nodes != NULL  ? "of them "
+                       : c->missing == 1 ? "node "
+                                         : "nodes ");
+    else if (c->is_mendable)
+        scr_str_append(to, ", some of its files lost");
+    if (c->is_mendable)
+        scr_str_append(to, ": can be rebuilt");
+}
+
 static void add_losses(struct scr_str *to, const struct scr_status_cache *c)
 {
     const char *of = c->has_scheme ? scr_scheme_name(c->scheme) : "";
+    const char *further = c->is_mendable ? "further " : "";
+    const char *sep = c->is_mendable ? "," : ";";
     if (c->is_lost)
         scr_str_printf(to, "; more of it is lost than %s can rebuild",
                        c->has_scheme ? of : "its redundancy");
     else if (c->survives == 0)
-        scr_str_printf(to, "; survives no loss of a node (%s)", of);
+        scr_str_printf(to, "%s survives no %sloss of a node (%s)", sep, further, of);
     else if (c->survives > 0)
-        scr_str_printf(to, "; survives the loss of %d more node%s (%s)", c->survives,
-                       plural(c->survives), of);
+        scr_str_printf(to, "%s survives the loss of %d more node%s (%s)", sep,
+                       c->survives, plural(c->survives), of);
 }
 
 static void row_cache(struct scr_str *to, const struct scr_status *s)
@@ -141,8 +159,7 @@ static void row_cache(struct scr_str *to, const struct scr_status *s)
         return;
     }
     add_dataset(to, s, &c->d);
-    if (c->nodes != NULL)
-        scr_str_printf(to, ", on nodes %s", c->nodes);
+    add_nodes(to, c);
     add_losses(to, c);
     if (!c->is_seen && !c->is_lost)
         scr_str_printf(to, "; %s, this is what flush.scr%s",
@@ -255,8 +272,13 @@ static void row_history(struct scr_str *to, const struct scr_status *s)
         failures += s->failures[i];
     if (s->log.runs == 0 && failures == 0 && s->log.lost.n == 0)
         return;
-    scr_str_printf(to, "%" PRId64 " run%s, %" PRId64 " failure%s", s->log.runs,
-                   plural(s->log.runs), failures, plural(failures));
+    /* The next start counts the newest: it finds out what it takes to continue. */
+    int has_died = s->state == SCR_STATUS_DIED && s->log.runs > 0;
+    scr_str_printf(to, "%" PRId64 " run%s, ", s->log.runs, plural(s->log.runs));
+    if (has_died)
+        scr_str_append(to, s->log.runs == 1 ? "which died, " : "the newest died, ");
+    scr_str_printf(to, "%" PRId64 " failure%s%s", failures, plural(failures),
+                   has_died ? " before it" : "");
     if (failures > 0)
         scr_str_printf(to,
                        " (process %" PRId64 ", node %" PRId64

@@ -332,20 +332,43 @@ static int lost_members(const struct scr_survey_set *set)
     return n;
 }
 
+/* Members of a set are on different nodes: so many nodes are missing at least. */
+static int worst_set(const struct scr_survey_dataset *d)
+{
+    int worst = 0;
+    for (SCR_EACH(const struct scr_survey_set, set, &d->sets))
+        worst = lost_members(set) > worst ? lost_members(set) : worst;
+    return worst;
+}
+
+/* All nodes are on this host: what is not named here is lost, not elsewhere. */
+static int is_of_vnodes(const struct scr_survey_dataset *d)
+{
+    const char *dir = NULL;
+    for (SCR_EACH(const struct scr_survey_set, set, &d->sets))
+        for (int i = 0; i < set->n && dir == NULL; i++)
+            dir = set->dir[i];
+    return dir != NULL && strstr(dir, "/vnode.") != NULL;
+}
+
 /* By the filemap; of the losses that it survives, those of the set that has lost most
- * are past. */
+ * are past. Those of real nodes cannot be seen from here. */
 static void measure_sets(struct scr_status_cache *c, const struct scr_survey *survey,
                          const struct scr_survey_dataset *d)
 {
     struct scr_setdesc desc;
     const struct scr_entry *e = scr_filemap_first(survey->map, d->id);
-    int worst = 0;
-    for (SCR_EACH(const struct scr_survey_set, set, &d->sets))
-        worst = lost_members(set) > worst ? lost_members(set) : worst;
+    int past = worst_set(d), is_elsewhere = past > 0 && !is_of_vnodes(d);
+    c->is_mendable &= !is_elsewhere;
+    c->missing = c->is_mendable ? past : 0;
+    if (c->is_mendable && past == 0)
+        past = 1; /* files alone are lost */
     scr_setdesc_get(e ? e->desc : NULL, &desc);
     c->has_scheme = desc.failures >= 0;
     c->scheme = desc.scheme;
-    c->survives = desc.failures < 0 || !c->is_seen ? -1 : desc.failures - worst;
+    c->survives = desc.failures < 0 || !c->is_seen || is_elsewhere ? -1
+                  : desc.failures > past ? desc.failures - past
+                                         : 0;
 }
 
 /* A dataset by the caches in reach. */
@@ -355,7 +378,7 @@ static int look_into(const struct scr_survey *survey, int id,
     struct scr_survey_dataset d;
     struct scr_err why = SCR_ERR_INIT;
     enum scr_survey_state state = SCR_SURVEY_PARTIAL;
-    c->is_seen = c->is_lost = 0;
+    c->is_seen = c->is_lost = c->is_mendable = c->missing = 0;
     int rc = scr_survey_dataset(survey, id, &d, &why);
     if (rc == SCR_E_NOMEM)
         return scr_no_memory(err);
@@ -364,6 +387,7 @@ static int look_into(const struct scr_survey *survey, int id,
     rc = scr_survey_judge(survey, &d, 0, &state, &why);
     c->is_seen = state <= SCR_SURVEY_MENDABLE;
     c->is_lost = state == SCR_SURVEY_LOST;
+    c->is_mendable = state == SCR_SURVEY_MENDABLE;
     measure_sets(c, survey, &d);
     scr_survey_dataset_fini(&d);
     return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;

@@ -148,11 +148,19 @@ row cache "dataset 20 (ckpt.20), "
 row cache "on nodes n[1-4]; survives the loss of 1 more node (XOR)"
 row prefix "1 dataset in cache only"
 row restart "from dataset 20 in cache"
-row "so far" "3 runs, 0 failures, 1 node lost (n3)"
+row "so far" "3 runs, the newest died, 0 failures before it, 1 node lost (n3)"
+json 's["cache"]["missing"] == 0 and not s["cache"]["mendable"]'
+lost=$(echo "$base"/vnode.n2/tester/scr.1234/prefix.*)/scr.dataset.20/rank.2/rank_2.dat
+mv "$lost" away
+status_is 0
+row cache "on nodes n[1-4], some of its files lost: can be rebuilt, survives no further loss of a node (XOR)"
+json 's["cache"]["missing"] == 0 and s["cache"]["mendable"] and s["cache"]["survives"] == 0'
+mv away "$lost"
 rm -r "$base/vnode.n2"
 status_is 0
-row cache "survives no loss of a node (XOR)"
+row cache "on nodes n[1-4], 1 of them lost: can be rebuilt, survives no further loss of a node (XOR)"
 json 's["cache"]["seen"] and s["cache"]["survives"] == 0'
+json 's["cache"]["missing"] == 1 and s["cache"]["mendable"] and not s["cache"]["lost"]'
 rm -r "$base/vnode.n3"
 status_is 0 # as on a node of the job, which has its own part only
 row cache "; other nodes have the rest, this is what flush.scr and the event log say"
@@ -280,7 +288,7 @@ status_is 0
 row note "$PWD/.scr/autopilot.scr: autopilot file: bad UPTIME"
 cp "$golden/autopilot/good-manual.scr" .scr/autopilot.scr
 status_is 0
-row "so far" "3 failures (process 2, node 1, beyond the cache 0)"
+row "so far" "3 runs, the newest died, 3 failures before it (process 2, node 1, beyond the cache 0)"
 printf 'half a line' >>.scr/log
 status_is 0
 row note "$PWD/.scr/log: 1 damaged line passed over"
