@@ -414,16 +414,12 @@ static void count_fault(struct tally *y, const char *text)
     y->left++;
 }
 
-static int verify_cached_id(struct tally *y, const struct scr_args *a,
-                            const struct scr_survey *s, int id, int *seen,
-                            struct scr_err *err)
+static int verify_copy(struct tally *y, const struct scr_survey *s, int id,
+                       struct scr_err *err)
 {
     struct scr_survey_dataset d;
     struct scr_err why = SCR_ERR_INIT;
-    const char *name = cached_name(s, id);
-    if (!is_wanted(a, id, name, seen))
-        return SCR_OK;
-    char *label = label_of(id, name);
+    char *label = label_of(id, cached_name(s, id));
     y->label = label ? label : "dataset";
     int rc = scr_survey_dataset(s, id, &d, &why);
     if (rc == SCR_OK) {
@@ -440,6 +436,17 @@ static int verify_cached_id(struct tally *y, const struct scr_args *a,
     return rc;
 }
 
+static int verify_cached_id(struct tally *y, const struct scr_args *a,
+                            const struct scr_survey *s, int id, int *seen,
+                            struct scr_err *err)
+{
+    if (!is_wanted(a, id, cached_name(s, id), seen))
+        return SCR_OK;
+    for (; (s = scr_survey_copy(s, id)) != NULL; s = s->next)
+        TRY(verify_copy(y, s, id, err));
+    return SCR_OK;
+}
+
 /* Before anything is repaired. */
 static int check_cached_names(const struct scr_args *a, const struct scr_survey *s,
                               const int *ids, int n, int *seen, struct scr_err *err)
@@ -453,11 +460,12 @@ static int check_cached_names(const struct scr_args *a, const struct scr_survey 
 static uint64_t named_bytes(const struct scr_survey *s, const int *ids, int n)
 {
     uint64_t total = 0, size;
-    for (int i = 0; i < n; i++)
-        for (SCR_ENTRIES(e, s->map, ids[i]))
-            for (SCR_EACH(struct scr_file, f, &e->files))
-                if (scr_meta_get_filesize(scr_file_meta(f), &size) == SCR_OK)
-                    total += size;
+    for (; s != NULL; s = s->next)
+        for (int i = 0; i < n; i++)
+            for (SCR_ENTRIES(e, s->map, ids[i]))
+                for (SCR_EACH(struct scr_file, f, &e->files))
+                    if (scr_meta_get_filesize(scr_file_meta(f), &size) == SCR_OK)
+                        total += size;
     return total;
 }
 
@@ -481,7 +489,8 @@ static int verify_cache(struct tally *y, const struct scr_args *a, int *seen,
         rc = scr_survey_open(&s, &quiet, (const char *const *)reach.cntl, reach.n, err);
     for (size_t i = 0; i < reach.nshared && rc == SCR_OK; i++)
         rc = scr_survey_add_shared(&s, reach.shared[i], err);
-    s.env = &y->t->env;
+    for (struct scr_survey *at = &s; at != NULL; at = at->next)
+        at->env = &y->t->env;
     if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
         rc = scr_no_memory(err);
     if (rc == SCR_OK)

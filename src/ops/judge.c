@@ -34,6 +34,7 @@ void scr_judgement_fini(struct scr_judgement *j)
     for (size_t i = 0; i < j->n; i++) {
         free(j->c[i].name);
         free(j->c[i].why);
+        free(j->c[i].copies);
     }
     free(j->c);
     free(j->lost_text);
@@ -172,6 +173,47 @@ static int judge_cached(const struct scr_judge *q, const struct scr_survey *s, i
     return rc;
 }
 
+/* Adds to the text a copy that is not the one judged. */
+static int note_copy(struct scr_candidate *c, const struct scr_candidate *other,
+                     const struct scr_survey *of)
+{
+    struct scr_str text = SCR_STR_INIT;
+    char *where = scr_survey_where(of, c->id);
+    scr_str_printf(&text, "%s; another copy with other redundancy sets, %s, is in %s",
+                   c->copies ? c->copies : "", scr_candidate_state_name(other->state),
+                   where ? where : "another cache");
+    free(where);
+    free(c->copies);
+    c->copies = scr_str_take(&text);
+    return c->copies ? SCR_OK : SCR_E_NOMEM;
+}
+
+/* Runs on other nodes of this host, for example virtual ones, may have left a copy: the
+ * better one counts, as it is not known here on which nodes the next run is. */
+static int judge_copies(const struct scr_judge *q, const struct scr_survey *s, int id,
+                        const struct scr_index *index, struct scr_candidate *c,
+                        struct scr_err *err)
+{
+    const struct scr_survey *best = s, *at = s;
+    TRY(judge_cached(q, s, id, index, c, err));
+    while ((at = scr_survey_copy(at->next, id)) != NULL) {
+        struct scr_candidate other = { .id = id, .in_cache = 1 };
+        const struct scr_survey *of = at;
+        int rc = judge_cached(q, at, id, index, &other, err);
+        if (rc == SCR_OK && other.state < c->state) {
+            struct scr_candidate worse = *c;
+            of = best, best = at;
+            other.copies = c->copies, worse.copies = NULL;
+            *c = other, other = worse;
+        }
+        if (rc == SCR_OK && note_copy(c, &other, of) != SCR_OK)
+            rc = scr_no_memory(err);
+        free(other.name), free(other.why);
+        TRY(rc);
+    }
+    return SCR_OK;
+}
+
 static int judge_cache(const struct scr_judge *q, const struct scr_index *index,
                        struct scr_judgement *j, struct scr_err *err)
 {
@@ -184,7 +226,7 @@ static int judge_cache(const struct scr_judge *q, const struct scr_index *index,
     TRY_OUT(scr_survey_ids(&s, &ids, &n) == SCR_OK ? SCR_OK : scr_no_memory(err));
     for (int i = n - 1; i >= 0; i--) {
         struct scr_candidate *c = add(j, ids[i], 1);
-        TRY_OUT(c ? judge_cached(q, &s, ids[i], index, c, err) : scr_no_memory(err));
+        TRY_OUT(c ? judge_copies(q, &s, ids[i], index, c, err) : scr_no_memory(err));
     }
 out:
     free(ids);
@@ -546,6 +588,12 @@ static int tell_ranks(const struct scr_judge *q, struct scr_candidate *c)
     return add_text(c, "; written by %d ranks, the run has %d", c->ranks, q->ranks);
 }
 
+static int tell_copies(struct scr_candidate *c)
+{
+    return c->copies == NULL ||
+           add_text(c, "%s: a run takes the copy on the nodes it runs on", c->copies);
+}
+
 /* A restart begins by entering it. */
 static int tell_entry(const struct scr_judge *q, struct scr_candidate *c)
 {
@@ -582,7 +630,8 @@ static int finish(const struct scr_judge *q, struct scr_judgement *j,
         c->taken = copy == taken;
         if (c->taken)
             j->taken = c;
-        if (!explain(q, j, copy, c) || !tell_ranks(q, c) || !tell_entry(q, c))
+        if (!explain(q, j, copy, c) || !tell_ranks(q, c) || !tell_copies(c) ||
+            !tell_entry(q, c))
             TRY_OUT(scr_no_memory(err));
     }
 out:

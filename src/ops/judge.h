@@ -37,6 +37,7 @@ struct scr_candidate {
     int arrived;  /* its files exist, and it is not entered yet */
     int unplaced; /* the same, some not yet by their names (store/replacing.h) */
     char *why;    /* one line */
+    char *copies; /* in cache: what is said of other copies of it; NULL: there is one */
     int taken;
     /* for the order of a restart */
     int is_ckpt, clash;

@@ -371,9 +371,9 @@ static void measure_sets(struct scr_status_cache *c, const struct scr_survey *su
                                          : 0;
 }
 
-/* A dataset by the caches in reach. */
-static int look_into(const struct scr_survey *survey, int id,
-                     struct scr_status_cache *c, struct scr_err *err)
+/* A dataset by one of its copies in the caches in reach. */
+static int look_at_copy(const struct scr_survey *survey, int id,
+                        struct scr_status_cache *c, struct scr_err *err)
 {
     struct scr_survey_dataset d;
     struct scr_err why = SCR_ERR_INIT;
@@ -391,6 +391,26 @@ static int look_into(const struct scr_survey *survey, int id,
     measure_sets(c, survey, &d);
     scr_survey_dataset_fini(&d);
     return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
+}
+
+static int is_better(const struct scr_status_cache *a, const struct scr_status_cache *b)
+{
+    int of_a = a->is_seen - a->is_lost, of_b = b->is_seen - b->is_lost;
+    return of_a != of_b ? of_a > of_b : a->is_mendable < b->is_mendable;
+}
+
+/* Of several copies by the best, as scr why does. */
+static int look_into(const struct scr_survey *survey, int id,
+                     struct scr_status_cache *c, struct scr_err *err)
+{
+    TRY(look_at_copy(survey, id, c, err));
+    while ((survey = scr_survey_copy(survey->next, id)) != NULL) {
+        struct scr_status_cache other = *c;
+        TRY(look_at_copy(survey, id, &other, err));
+        if (is_better(&other, c))
+            *c = other;
+    }
+    return SCR_OK;
 }
 
 /* The newest checkpoint that the caches in reach do not show to be lost; if there is

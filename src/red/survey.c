@@ -137,7 +137,7 @@ static int settle_one(struct scr_survey *s, int id)
     return rc;
 }
 
-static int settle(struct scr_survey *s, struct scr_err *err)
+static int settle_map(struct scr_survey *s, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
     int rc;
@@ -150,6 +150,146 @@ out:
     return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
+static int settle(struct scr_survey *s, struct scr_err *err)
+{
+    for (; s != NULL; s = s->next)
+        TRY(settle_map(s, err));
+    return SCR_OK;
+}
+
+/* --- copies with other redundancy sets --- */
+
+/* What a rank remembers of its set. */
+struct told {
+    struct scr_setdesc desc;
+    int64_t created;
+    int rank, is_sound; /* 0: it contradicts itself */
+};
+
+static int is_sound(const struct scr_setdesc *d, int rank)
+{
+    return d->failures >= 0 && d->member >= 0 && d->world[d->member] == rank;
+}
+
+static int has_common_rank(const struct scr_setdesc *a, const struct scr_setdesc *b)
+{
+    for (int i = 0; i < a->n; i++)
+        for (int k = 0; k < b->n; k++)
+            if (a->world[i] == b->world[k])
+                return 1;
+    return 0;
+}
+
+static int is_same_set(const struct scr_setdesc *a, const struct scr_setdesc *b)
+{
+    return a->scheme == b->scheme && a->failures == b->failures && a->n == b->n &&
+           memcmp(a->world, b->world, (size_t)a->n * sizeof *a->world) == 0;
+}
+
+/* 1 if both cannot be of one copy: in a copy a rank is named once, and is in one set.
+ * Ranks that disagree on how many they are contradict each other: not excluded. */
+static int is_excluded(const struct told *a, const struct told *b)
+{
+    const struct scr_setdesc *x = &a->desc, *y = &b->desc;
+    int are_sound = a->is_sound && b->is_sound;
+    if (a->created != 0 && b->created != 0 && a->created != b->created)
+        return 0; /* of two datasets */
+    if (a->rank == b->rank)
+        return !are_sound || x->ranks != y->ranks || !is_same_set(x, y);
+    return are_sound && x->ranks == y->ranks && !is_same_set(x, y) &&
+           has_common_rank(x, y);
+}
+
+/* Of all ranks that completed their part; malloc'd, NULL: out of memory. */
+static struct told *list_told(const scr_filemap *map, int id, size_t *n)
+{
+    size_t most = (size_t)scr_filemap_num_ranks_by_dataset(map, id);
+    struct told *list = scr_calloc(most + 1, sizeof *list);
+    *n = 0;
+    for (SCR_ENTRIES(e, map, id)) {
+        if (list == NULL || scr_hash_get(e->desc, "GROUP") == NULL)
+            continue;
+        struct told *t = &list[(*n)++];
+        scr_setdesc_get(e->desc, &t->desc);
+        t->created = scr_filemap_created(map, id, e->rank);
+        t->rank = e->rank;
+        t->is_sound = is_sound(&t->desc, e->rank);
+    }
+    return list;
+}
+
+static int find_excluded(const scr_filemap *map, const scr_filemap *one, int id,
+                         int *excluded)
+{
+    size_t n, nothers;
+    struct told *mine = list_told(map, id, &n);
+    struct told *others = list_told(one, id, &nothers);
+    int rc = mine != NULL && others != NULL ? SCR_OK : SCR_E_NOMEM;
+    for (size_t i = 0; rc == SCR_OK && i < n && !*excluded; i++)
+        for (size_t k = 0; k < nothers && !*excluded; k++)
+            *excluded = is_excluded(&mine[i], &others[k]);
+    free(mine);
+    free(others);
+    return rc;
+}
+
+static int move_dataset(scr_filemap *to, scr_filemap *from, int id)
+{
+    for (SCR_ENTRIES(e, from, id))
+        TRY(scr_filemap_copy_entry(to, from, id, e->rank));
+    for (int rank = -1; scr_filemap_next_rank(from, id, &rank);)
+        scr_filemap_remove_rank_by_dataset(from, id, rank);
+    return SCR_OK;
+}
+
+/* Moves datasets from one to apart if map has another copy of them. */
+static int split(const scr_filemap *map, scr_filemap *one, scr_filemap *apart)
+{
+    int *ids = NULL, n = 0;
+    int rc;
+    TRY_OUT(scr_filemap_list_datasets(one, &n, &ids));
+    for (int i = 0; i < n; i++) {
+        int excluded = 0;
+        if (scr_filemap_first(map, ids[i]) != NULL)
+            TRY_OUT(find_excluded(map, one, ids[i], &excluded));
+        for (struct scr_filemap_aside *a = map->aside; a && !excluded; a = a->next)
+            TRY_OUT(find_excluded(&a->map, one, ids[i], &excluded));
+        if (excluded)
+            TRY_OUT(move_dataset(apart, one, ids[i]));
+    }
+out:
+    free(ids);
+    return rc;
+}
+
+static struct scr_survey *survey_new(const struct scr_env *env)
+{
+    struct scr_survey *s = scr_calloc(1, sizeof *s);
+    if (s == NULL)
+        return NULL;
+    *s = (struct scr_survey){ .env = env, .map = scr_filemap_new() };
+    scr_table_init(&s->unread, sizeof(struct scr_item));
+    return s;
+}
+
+/* Adds what a control directory names: each dataset to the first copy that its sets do
+ * not exclude. */
+static int place_map(struct scr_survey *s, scr_filemap *one)
+{
+    scr_filemap *apart = scr_filemap_new();
+    int rc;
+    TRY_OUT(apart != NULL && s->map != NULL ? SCR_OK : SCR_E_NOMEM);
+    TRY_OUT(split(s->map, one, apart));
+    TRY_OUT(take_map(s->map, one));
+    if (apart->n > 0 && s->next == NULL)
+        s->next = survey_new(s->env);
+    if (apart->n > 0)
+        TRY_OUT(s->next != NULL ? place_map(s->next, apart) : SCR_E_NOMEM);
+out:
+    scr_filemap_delete(apart);
+    return rc;
+}
+
 /* --- the filemaps --- */
 
 static int read_cntl(struct scr_survey *s, const char *dir, scr_filemap *map,
@@ -157,10 +297,16 @@ static int read_cntl(struct scr_survey *s, const char *dir, scr_filemap *map,
 {
     struct scr_cntl c;
     TRY(scr_cntl_open(s->env, dir, 0, &c, err));
-    scr_filemap *one = scr_filemap_new();
-    int rc = one ? scr_cntl_survey_node(s->env, &c, one, &s->unread, err) : SCR_E_NOMEM;
+    int rc = scr_cntl_survey_node(s->env, &c, map, &s->unread, err);
     scr_cntl_close(s->env, &c);
-    if (rc == SCR_OK && take_map(map, one) != SCR_OK)
+    return rc;
+}
+
+static int add_cntl(struct scr_survey *s, const char *dir, struct scr_err *err)
+{
+    scr_filemap *one = scr_filemap_new();
+    int rc = one ? read_cntl(s, dir, one, err) : scr_no_memory(err);
+    if (rc == SCR_OK && place_map(s, one) != SCR_OK)
         rc = scr_no_memory(err);
     scr_filemap_delete(one);
     return rc;
@@ -173,7 +319,7 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
     scr_table_init(&s->unread, sizeof(struct scr_item));
     TRY(s->map ? SCR_OK : scr_no_memory(err));
     for (size_t i = 0; i < n; i++)
-        TRY(read_cntl(s, cntl[i], s->map, err));
+        TRY(add_cntl(s, cntl[i], err));
     return settle(s, err);
 }
 
@@ -217,6 +363,12 @@ int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_er
 
 void scr_survey_fini(struct scr_survey *s)
 {
+    for (struct scr_survey *copy = s->next, *next; copy != NULL; copy = next) {
+        next = copy->next;
+        scr_filemap_delete(copy->map);
+        scr_table_fini(&copy->unread);
+        free(copy);
+    }
     scr_filemap_delete(s->map);
     scr_table_fini(&s->unread);
     *s = (struct scr_survey){ 0 };
@@ -225,6 +377,13 @@ void scr_survey_fini(struct scr_survey *s)
 int scr_survey_ids(const struct scr_survey *s, int **ids, int *n)
 {
     return scr_filemap_list_datasets(s->map, n, ids);
+}
+
+const struct scr_survey *scr_survey_copy(const struct scr_survey *s, int id)
+{
+    while (s != NULL && scr_filemap_first(s->map, id) == NULL)
+        s = s->next;
+    return s;
 }
 
 /* --- a dataset and its sets --- */
@@ -283,6 +442,16 @@ static char *rank_dir(struct scr_arena *arena, const char *redfile, int rank)
     return kept;
 }
 
+char *scr_survey_where(const struct scr_survey *s, int id)
+{
+    const char *red = NULL;
+    for (SCR_ENTRIES(e, s->map, id))
+        red = red != NULL ? red : redfile_of(s, id, e->rank);
+    char *scr = red ? scr_path_dir(red) : NULL, *dir = scr ? scr_path_dir(scr) : NULL;
+    free(scr);
+    return dir;
+}
+
 /* Enters a rank whose part of the dataset was completed. */
 static int take_rank(const struct scr_survey *s, struct scr_survey_dataset *d, int rank,
                      const scr_hash *h, struct scr_err *err)
@@ -290,8 +459,7 @@ static int take_rank(const struct scr_survey *s, struct scr_survey_dataset *d, i
     struct scr_setdesc desc;
     const char *red = redfile_of(s, d->id, rank);
     scr_setdesc_get(h, &desc);
-    if (desc.failures < 0 || desc.member < 0 || desc.world[desc.member] != rank ||
-        (d->ranks != 0 && d->ranks != desc.ranks))
+    if (!is_sound(&desc, rank) || (d->ranks != 0 && d->ranks != desc.ranks))
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "dataset %d in cache: what rank %d remembers of its redundancy "
                         "set contradicts itself or others",

@@ -21,6 +21,10 @@ struct scr_survey {
     scr_filemap *map;        /* of all control directories, merged */
     struct scr_table unread; /* lines (of struct scr_item): what is wrong with filemaps
                                 that were skipped */
+    struct scr_survey *next; /* second copies of datasets in map, with redundancy sets
+                                that exclude the first, for example of a run with
+                                virtual nodes and one without; NULL: none. It has only
+                                env, map and next */
 };
 
 /* Where nodes have parts of several datasets of one number, the survey is of the one
@@ -33,9 +37,14 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
  * that no control directory names (invariant C6). An absent cache holds nothing. */
 int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_err *err);
 void scr_survey_fini(struct scr_survey *s);
-/* Ids of all datasets that are named, ascending, malloc'd. SCR_OK or
- * SCR_E_NOMEM. */
+/* Ids of all datasets that are named, with those of next, ascending, malloc'd. SCR_OK
+ * or SCR_E_NOMEM. */
 int scr_survey_ids(const struct scr_survey *s, int **ids, int *n);
+/* The survey from s on that has a copy of the dataset; NULL: none. */
+const struct scr_survey *scr_survey_copy(const struct scr_survey *s, int id);
+/* The directory of the dataset in the first cache that has it, malloc'd; NULL: not
+ * known, or out of memory. */
+char *scr_survey_where(const struct scr_survey *s, int id);
 
 /* A redundancy set, as its members that are here remember it; what is in it is in the
  * arena of its table. */

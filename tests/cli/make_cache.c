@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes a dataset in the caches of virtual nodes, one rank a node:
  *
- *     cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE [PREFIX [output]]
+ *     cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE [PREFIX [output|host]]
  *
  * Rank r is on node n<r>: BASE/vnode.n<r>/USER/scr.JOBID/prefix.<n> is its control and
  * its cache directory, with the identity of PREFIX, else of SCR_PREFIX or the current
  * directory. It wrote rank_<r>.dat of 1000*(r+1)+id bytes, for <prefix>/ckpt.<id>. With
  * PREFIX the flush file there says that the dataset is in cache; it is a checkpoint, or
- * output. */
+ * output. host: all ranks are on one node that is not virtual, BASE/USER/... */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "helper_protect.h"
 
@@ -27,7 +28,7 @@
 enum { MAX = 64 };
 
 static const struct scr_env env = { .sys = &scr_sys_posix };
-static int id, ranks, set_size;
+static int id, ranks, set_size, is_on_host;
 static enum scr_scheme scheme;
 static scr_hash *dset;
 static const scr_meta *metas[MAX];
@@ -51,7 +52,8 @@ static void make_rank(int r, const char *base, const char *user, const char *job
 {
     struct scr_err err = SCR_ERR_INIT;
     char *node = scr_asprintf("n%d", r), *name = scr_asprintf("rank_%d.dat", r);
-    const struct scr_place place = { user, jobid, node, identity.name };
+    const struct scr_place place = { user, jobid, is_on_host ? NULL : node,
+                                     identity.name };
     size_t n = 1000 * (size_t)(r + 1) + (size_t)id;
     unsigned char *bytes = scr_calloc(n, 1);
     for (size_t i = 0; i < n; i++)
@@ -77,7 +79,7 @@ static scr_hash *describe(int first, int n, int member)
 {
     scr_hash *h = scr_hash_new();
     scr_hash_set_val(h, "TYPE", scr_scheme_name(scheme));
-    scr_hash_set_val_i64(h, "FAILURES", 1);
+    scr_hash_set_val_i64(h, "FAILURES", scheme != SCR_SCHEME_SINGLE);
     scr_hash_set_val_i64(h, "SET_ID", first);
     scr_hash_set_val_i64(h, "RANKS", ranks);
     scr_hash *group = scr_hash_set(h, "GROUP", NULL);
@@ -171,7 +173,8 @@ int main(int argc, char **argv)
               scr_scheme_parse(argv[5], &scheme) && scr_parse_int(argv[6], &ranks) &&
               scr_parse_int(argv[7], &set_size) && ranks <= MAX && set_size >= 1,
           "usage: cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE "
-          "[PREFIX [output]]");
+          "[PREFIX [output|host]]");
+    is_on_host = argc == 10 && strcmp(argv[9], "host") == 0;
     char *name = scr_asprintf("ckpt.%d", id);
     const struct scr_dataset d = { .id = id,
                                    .name = name,
@@ -180,8 +183,8 @@ int main(int argc, char **argv)
                                    .ckpt = id,
                                    .complete = 1,
                                    .created = 1312850690668536 + id,
-                                   .is_ckpt = argc < 10,
-                                   .is_output = argc == 10 };
+                                   .is_ckpt = argc < 10 || is_on_host,
+                                   .is_output = argc == 10 && !is_on_host };
     dset = scr_hash_new();
     check(scr_dataset_set(dset, &d) == SCR_OK, "dataset");
     struct scr_prefix prefix;

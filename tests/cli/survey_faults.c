@@ -351,6 +351,68 @@ static void what_contradicts_itself_is_corrupt(void **state)
     }
 }
 
+/* Writes the same dataset once more, without virtual nodes and redundancy. */
+static char *add_host_copy(void)
+{
+    const char *base = test_path("node");
+    const char *argv[] = {
+        SCR_TEST_CACHE, base, "tester", "9", "7", "SINGLE", "3", "1", base, "host", NULL
+    };
+    const struct scr_proc_spec spec = { .argv = argv };
+    struct scr_err err = SCR_ERR_INIT;
+    int status = -1;
+    assert_int_equal(scr_proc_run(&spec, 60, NULL, &status, &err), SCR_OK);
+    assert_int_equal(status, 0);
+    return test_find("node/tester/scr.9/prefix.*");
+}
+
+/* The state of a copy; its redundancy sets. */
+static enum scr_survey_state copy_is(const struct scr_survey *s, size_t *sets)
+{
+    struct scr_survey_dataset d;
+    struct scr_err err = SCR_ERR_INIT, reason = SCR_ERR_INIT;
+    enum scr_survey_state state = SCR_SURVEY_LOST;
+    assert_int_equal(scr_survey_dataset(s, ID, &d, &err), SCR_OK);
+    assert_int_equal(scr_survey_judge(s, &d, 1, &state, &reason), SCR_OK);
+    *sets = d.sets.n;
+    scr_survey_dataset_fini(&d);
+    return state;
+}
+
+static void copies_with_other_sets_are_apart(void **state)
+{
+    char *host = add_host_copy();
+    const char *const dirs[] = { host, cntl[0], cntl[1], cntl[2] };
+    const char *const order[] = { cntl[2], host, cntl[0], cntl[1] };
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_survey s;
+    struct scr_survey_dataset d;
+    size_t sets;
+    (void)state;
+    assert_int_equal(scr_survey_open(&s, &posix, dirs, 4, &err), SCR_OK);
+    assert_int_equal(copy_is(&s, &sets), SCR_SURVEY_WHOLE);
+    assert_int_equal(sets, RANKS);
+    assert_ptr_equal(scr_survey_copy(s.next, ID), s.next);
+    assert_int_equal(copy_is(s.next, &sets), SCR_SURVEY_WHOLE);
+    assert_int_equal(sets, 1);
+    assert_null(s.next->next);
+    assert_null(scr_survey_copy(s.next, ID + 1));
+    scr_survey_fini(&s);
+
+    assert_int_equal(scr_survey_open(&s, &posix, order, 4, &err), SCR_OK);
+    assert_int_equal(copy_is(&s, &sets), SCR_SURVEY_WHOLE);
+    assert_int_equal(sets, 1);
+    assert_int_equal(copy_is(s.next, &sets), SCR_SURVEY_WHOLE);
+    scr_survey_fini(&s);
+
+    edit_desc(1, be_another_member); /* what contradicts itself stays with its copy */
+    assert_int_equal(scr_survey_open(&s, &posix, dirs, 4, &err), SCR_OK);
+    assert_int_equal(copy_is(&s, &sets), SCR_SURVEY_WHOLE);
+    assert_int_equal(scr_survey_dataset(s.next, ID, &d, &err), SCR_E_CORRUPT);
+    scr_survey_fini(&s);
+    free(host);
+}
+
 /* --- how it is --- */
 
 static void what_is_there_and_right_is_whole(void **state)
@@ -524,6 +586,7 @@ int main(void)
         T(of_several_datasets_the_one_that_can_be_restored_is_surveyed),
         T(walks_do_not_grow_with_the_ranks),
         T(what_contradicts_itself_is_corrupt),
+        T(copies_with_other_sets_are_apart),
         T(what_is_there_and_right_is_whole),
         T(what_is_lost_is_rebuilt_once_all_members_are_here),
         T(a_flipped_byte_is_seen_by_who_reads),

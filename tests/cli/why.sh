@@ -283,6 +283,45 @@ has 1 "a restart finds nothing"
 export SCR_CNTL_BASE="$base" SCR_CACHE_BASE="$base"
 cd ../neighbour || exit 99
 
+# --- runs with virtual nodes and without: two copies of a dataset, each judged by itself ---
+rm -rf "$base"/vnode.*
+mkdir ../copies
+cd ../copies || exit 99
+cli_cache "$base" tester 7 70 XOR 4 4 "$PWD"
+cli_cache "$base" tester 7 70 SINGLE 4 1 "$PWD" host
+host=$(echo "$base"/tester/scr.7/prefix.*)/scr.dataset.70
+other="another copy with other redundancy sets"
+own="a run takes the copy on the nodes it runs on"
+run scr why
+one cache 70 complete "in cache; $other, complete, is in $(cntl 0)/scr.dataset.70: $own"
+run scr_inspect
+has 0 "    70 cache  complete   ckpt.70"
+run scr_have_restart
+is 0 ckpt.70
+run scr verify --cache
+has 0 "verified 2 datasets"
+run scr status
+has 0 "(SINGLE)"
+
+# the better one counts, and verify looks at both
+rm "$host/rank.1/rank_1.dat"
+run scr why
+one cache 70 complete "in cache; $other, corrupt, is in $host: $own"
+run scr verify --cache
+has 1 "$host/rank.1/rank_1.dat: no such file"
+run scr status
+has 0 "(XOR)"
+rm -rf "$base/vnode.n2"
+run scr_inspect
+has 0 "    70 cache  mendable   ckpt.70: 1 of the 4 members of set 0 can be rebuilt by XOR; $other, corrupt, is in $host"
+run scr why --json
+has 0 "$other, corrupt, is in $host"
+rm -rf "$base/vnode.n1"
+run scr why
+one cache 70 partial "2 of the 4 members of set 0 are here; $other, corrupt, is in $host"
+rm -rf "$base"/vnode.* "$base/tester"
+cd ../neighbour || exit 99
+
 # --- one that a flush left without its record ---
 mv ckpt.1/rank_1.dat away
 bare 1
