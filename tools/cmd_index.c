@@ -328,6 +328,7 @@ static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *er
 struct edit {
     struct scr_tool *t;
     const char *name;
+    int id; /* result of edit_current: of that name */
 };
 
 static int no_such_name(const struct edit *e, struct scr_err *err)
@@ -339,9 +340,9 @@ static int no_such_name(const struct edit *e, struct scr_err *err)
 static int edit_current(struct scr_index *index, void *arg, int *changed,
                         struct scr_err *err)
 {
-    const struct edit *e = arg;
+    struct edit *e = arg;
     struct scr_index_entry entry;
-    int id = scr_index_find(index, e->name);
+    int id = e->id = scr_index_find(index, e->name);
     if (id < 0)
         return no_such_name(e, err);
     TRY(scr_index_get(index, id, &entry, err));
@@ -354,15 +355,34 @@ static int edit_current(struct scr_index *index, void *arg, int *changed,
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: set current");
 }
 
+/* The current dataset is the first of the prefix directory only: what is newer in cache
+ * goes before it (fmt/restart_order.h). */
+static int note_newer(struct scr_tool *t, const struct edit *e, struct scr_err *err)
+{
+    struct scr_incaches caches = { 0 };
+    int rc = scr_incaches_look(&t->env, &t->prefix, NULL, &caches, err);
+    const struct scr_incache *c = rc == SCR_OK ? scr_incaches_newest(&caches) : NULL;
+    char *where = c != NULL && c->is_ckpt && c->id > e->id ? scr_incache_text(c) : NULL;
+    if (where != NULL)
+        scr_log(t->env.log, SCR_LOG_NOTE,
+                "dataset %d (%s) is newer and %s, by flush.scr: a restart of that job "
+                "takes it; set SCR_CURRENT=%s to restart from %s",
+                c->id, c->name, where, e->name, e->name);
+    free(where);
+    scr_incaches_fini(&caches);
+    return rc;
+}
+
 static int set_current(struct scr_tool *t, const char *name, struct scr_err *err)
 {
-    struct edit e = { t, name };
-    return scr_prefix_index_update(&t->env, &t->prefix, edit_current, &e, err);
+    struct edit e = { .t = t, .name = name };
+    TRY(scr_prefix_index_update(&t->env, &t->prefix, edit_current, &e, err));
+    return note_newer(t, &e, err);
 }
 
 static int find_name(struct scr_tool *t, const char *name, int *id, struct scr_err *err)
 {
-    const struct edit e = { t, name };
+    const struct edit e = { .t = t, .name = name };
     struct scr_index index = SCR_INDEX_INIT;
     int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
     *id = scr_index_find(&index, name);
@@ -397,7 +417,7 @@ static int drop_one(struct scr_tool *t, int id, struct scr_err *err)
 
 static int drop(struct scr_tool *t, const char *name, struct scr_err *err)
 {
-    const struct edit what = { t, name };
+    const struct edit what = { .t = t, .name = name };
     int *ids = NULL;
     size_t n = 0;
     int rc = list_named(t, name, &ids, &n, err);
@@ -583,7 +603,7 @@ static int find_numbered(struct scr_tool *t, const char *text, int **ids, size_t
                          struct scr_err *err)
 {
     struct scr_index_entry e;
-    const struct edit what = { t, text };
+    const struct edit what = { .t = t, .name = text };
     int id = 0;
     if (!scr_parse_int(text, &id))
         id = scr_dset_id(text);

@@ -108,6 +108,23 @@ is 0 ""
 lists " " 18 YES ckpt.18 "*" 12 YES ckpt.12 " " 6 YES ckpt.6
 run scr_index --current ckpt.99
 fails 2 'no dataset "ckpt.99" in the index of'
+
+# a checkpoint in cache that a restart takes before the current one
+cli_cache "$tmp/base" u j 12 XOR 2 2 "$tmp" || exit 99
+run scr_index --current ckpt.12
+is 0 ""
+cli_cache "$tmp/base" u j 20 XOR 2 2 "$tmp" output || exit 99
+run scr_index --current ckpt.12
+is 0 ""
+cli_cache "$tmp/base" u j 19 XOR 2 2 "$tmp" || exit 99
+run scr_index --current ckpt.12
+fails 0 "scr_index: dataset 19 (ckpt.19) is newer and in cache on nodes that the event log does not name of job j, by flush.scr: a restart of that job takes it; set SCR_CURRENT=ckpt.12 to restart from ckpt.12"
+run scr_index --add 6 --current ckpt.6
+fails 0 "set SCR_CURRENT=ckpt.6 to restart from ckpt.6"
+SCR_CNTL_BASE="$tmp/base" SCR_CACHE_BASE="$tmp/base" SCR_USER_NAME=u SCR_JOB_ID=j SCR_VNODES='n[0-1]' run scr why
+has 0 "dataset 19"
+scr_index --current ckpt.12 2>/dev/null
+rm -r base .scr/flush.scr
 run scr_index --remove ckpt.12
 is 0 ""
 lists " " 18 YES ckpt.18 " " 6 YES ckpt.6
