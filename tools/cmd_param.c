@@ -58,6 +58,20 @@ static int is_known(const char *name)
     return scr_spec_find(real) != NULL || scr_spec_line(real) != NULL;
 }
 
+/* The known name that is nearest to text, with or without "SCR_" before it; NULL: there
+ * is none. */
+static const char *nearest(const char *text)
+{
+    const char *near = scr_spec_nearest(text, NULL);
+    char *longer = scr_asprintf("SCR_%s", text);
+    const char *other = longer ? scr_spec_nearest(longer, NULL) : NULL;
+    if (other != NULL && (near == NULL || scr_edit_distance(longer, other) <
+                                              scr_edit_distance(text, near)))
+        near = other;
+    free(longer);
+    return near;
+}
+
 /* name as the table spells it, malloc'd, also of a text without "SCR_"; an unknown one
  * is an error with the nearest. */
 static int take_name(const char *text, char **name, struct scr_err *err)
@@ -74,7 +88,7 @@ static int take_name(const char *text, char **name, struct scr_err *err)
     const char *real = scr_spec_unalias(upper);
     int known = is_known(upper);
     *name = scr_strdup(real);
-    const char *near = scr_spec_nearest(upper, NULL);
+    const char *near = nearest(upper);
     const char *why = scr_spec_without("", upper);
     free(upper);
     if (known)

@@ -22,7 +22,7 @@ is 0 10
 run scr_param prefix
 is 0 "$here"
 run scr_param --explain copy-type
-fails 2 "unknown parameter copy-type"
+fails 2 "unknown parameter copy-type; did you mean SCR_COPY_TYPE?"
 run scr_param Set_Size
 is 0 8
 run scr_param SCR_HALT_EXIT
@@ -33,6 +33,12 @@ run scr_param SCR_PREFIX
 is 0 "$here"
 run scr_param SCR_FLSUH
 fails 2 "scr_param: error: unknown parameter SCR_FLSUH; did you mean SCR_FLUSH?"
+run scr_param flushh
+fails 2 "scr_param: error: unknown parameter flushh; did you mean SCR_FLUSH?"
+run scr_param storee
+fails 2 "unknown parameter storee; did you mean STORE?"
+run scr_param nonsense
+[ "$(cat "$err")" = "scr_param: error: unknown parameter nonsense" ] || fail "no other name expected"
 run scr_param
 fails 2 "which parameter?"
 run scr_param --list SCR_FLUSH
