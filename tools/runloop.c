@@ -2,6 +2,7 @@
 /* The loop of scr_srun and its relatives. */
 #include "runloop.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,8 +309,8 @@ static void pause_before_run(struct runloop *l)
 {
     double end = scr_now_mono() + l->job.prm.run_sleep;
     if (l->job.prm.run_sleep > 0)
-        SAY(l, SCR_LOG_NOTE, "the next run starts in %.0f seconds",
-            l->job.prm.run_sleep);
+        SAY(l, SCR_LOG_NOTE, "the next run starts in %.0f second%s",
+            l->job.prm.run_sleep, fabs(l->job.prm.run_sleep - 1) < 0.5 ? "" : "s");
     while (l->asked == 0 && scr_now_mono() < end) {
         double left = end - scr_now_mono();
         int hangs; /* what does is over */

@@ -72,8 +72,9 @@ SCR_RUNS=3 run scr_run mpirun ./job 7 8 9
 has_status 9
 says "run 1 of 3" "run 2 of 3" "run 3 of 3" "SCR_RUNS=3"
 again
-SCR_RETRIES=1 run scr_mpirun ./job 7 8 9
+SCR_RUN_SLEEP=1 SCR_RETRIES=1 run scr_mpirun ./job 7 8 9
 has_status 8
+grep -q 'the next run starts in 1 second$' "$err" || fail "1 second expected"
 says "run 1 of 2" "run 2 of 2" "SCR_RUNS=2"
 again
 SCR_RETRIES=2 SCR_RUNS=1 run scr_mpirun ./job 7 8
