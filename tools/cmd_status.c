@@ -155,6 +155,9 @@ static int look_once(struct view *v, const struct scr_args *a, struct scr_err *e
     int rc, is_good;
     TRY_OUT(look(v, &s, err));
     is_good = scr_status_is_good(&s);
+    if (a->opt[OPT_JSON] == NULL && a->opt[OPT_PROMETHEUS] == NULL &&
+        a->opt[OPT_LINE] == NULL)
+        scr_tool_note_no_data(v->t);
     TRY_OUT(print(v->t, a, &s, err));
     rc = is_good ? SCR_OK : SCR_TOOL_NO;
 out:

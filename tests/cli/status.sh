@@ -60,14 +60,18 @@ log() {
 
 # --- no run yet ---
 status_is 1
-is 1 "directory   $PWD
+[ "$(cat "$out")" = "directory   $PWD
 state       no run yet
 cache       nothing
 prefix      nothing
-restart     from nothing"
+restart     from nothing" ] || fail "another text expected"
+fails 1 "scr status: no SCR data in $PWD: give the prefix directory with --prefix"
 check "asking makes nothing" ! -e .scr
+run scr status --prometheus
+check "no note with metrics" ! -s "$err"
 json 's["state"] == "none" and s["restart"] is None and s["notes"] == [] and s["version"] == 1'
 has_status 1
+check "no note with JSON" ! -s "$err"
 run scr status --line
 is 1 "none"
 run scr status --prefix "$tmp/none"
