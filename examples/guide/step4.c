@@ -81,7 +81,7 @@ int main(int argc, char **argv)
         SCR_Should_exit(&stop);
     }
     MPI_Reduce(&s.sum, &pi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    if (rank == 0)
+    if (rank == 0 && s.step >= steps) /* else it was stopped: there is no result yet */
         printf("%.9f after step %ld\n", pi, s.step);
     SCR_Finalize();
     MPI_Finalize();
