@@ -41,6 +41,7 @@ static void a_dataset_is_complete_when_the_program_computes_again(void **state)
     (void)state;
     struct drill_phases f;
     scr_drill_phases("checkpoint 1\nencode 1\ncompute 1\ncheckpoint 2\nencode 2\n", &f);
+    assert_int_equal(f.begun, 2);
     assert_int_equal(f.complete, 1);
     assert_int_equal(f.restart, 0);
 }

@@ -127,7 +127,7 @@ static int check_reference(const struct course *c, const struct drill_run *run,
             "--result",
             p->result);
     free(path);
-    if (rc == SCR_OK && run->phases.complete == 0)
+    if (rc == SCR_OK && run->phases.begun == 0)
         return scr_fail(err, SCR_E_NOENT, 0,
                         "the program wrote no checkpoint: without a setting "
                         "SCR_Need_checkpoint asks for the first after 60 s; "

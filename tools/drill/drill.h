@@ -52,6 +52,7 @@ int scr_drill_phase_find(const char *name);
 
 /* The lines "<phase> <dataset>" of a run. */
 struct drill_phases {
+    int begun;    /* newest checkpoint that was begun, 0: none */
     int complete; /* newest dataset that was complete when the run ended, 0: none */
     int flushed;  /* newest one that was flushed by then, if flushes are synchronous */
     int last;     /* phase it ended in, as scr_drill_phase_find says; -1: another */

@@ -61,6 +61,8 @@ void scr_drill_phases(const char *text, struct drill_phases *out)
     while (next_line(&text, &l)) {
         out->last = scr_drill_phase_find(l.phase);
         out->lines++;
+        if (strcmp(l.phase, "checkpoint") == 0)
+            out->begun = l.id;
         if (strcmp(l.phase, "flush") == 0)
             flushing = l.id;
         else if (strcmp(l.phase, "compute") == 0 && flushing > out->flushed)
