@@ -281,8 +281,8 @@ static void row_history(struct scr_str *to, const struct scr_status *s)
                    has_died ? " before it" : "");
     if (failures > 0)
         scr_str_printf(to,
-                       " (process %" PRId64 ", node %" PRId64
-                       ", beyond the cache %" PRId64 ")",
+                       " (%" PRId64 " of a process, %" PRId64 " of a node, %" PRId64
+                       " beyond the cache)",
                        s->failures[SCR_FAILED_PROCESS], s->failures[SCR_FAILED_NODE],
                        s->failures[SCR_FAILED_SYSTEM]);
     add_lost_nodes(to, &s->log.lost);

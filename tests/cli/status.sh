@@ -292,7 +292,7 @@ status_is 0
 row note "$PWD/.scr/autopilot.scr: autopilot file: bad UPTIME"
 cp "$golden/autopilot/good-manual.scr" .scr/autopilot.scr
 status_is 0
-row "so far" "3 runs, the newest died, 3 failures before it (process 2, node 1, beyond the cache 0)"
+row "so far" "3 runs, the newest died, 3 failures before it (2 of a process, 1 of a node, 0 beyond the cache)"
 printf 'half a line' >>.scr/log
 status_is 0
 row note "$PWD/.scr/log: 1 damaged line passed over"
