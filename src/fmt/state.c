@@ -276,6 +276,11 @@ int scr_flush_is_saved(const scr_hash *h, const struct scr_index *index, int id,
            (!known || is_same(&d, marked)) && has_good_heir(h, index, id);
 }
 
+int scr_flush_is_of(const scr_hash *h, int id, const struct scr_dataset *d)
+{
+    return is_same(d, scr_hash_getf(h, "DATASET %d DSETDESC", id));
+}
+
 int scr_flush_set_deleted(scr_hash *h, int id, int on)
 {
     for (SCR_HASH_EACH(e, scr_hash_get(h, "DATASET"))) {
@@ -297,7 +302,7 @@ int scr_flush_is_deleted(const scr_hash *h, const struct scr_index *index, int i
         (scr_index_get(index, id, &e, NULL) == SCR_OK && !e.doomed))
         return 0;
     return dset == NULL || scr_dataset_get(dset, &d, NULL) != SCR_OK ||
-           is_same(&d, scr_hash_getf(h, "DATASET %d DSETDESC", id));
+           scr_flush_is_of(h, id, &d);
 }
 
 int scr_flush_is_settled(const scr_hash *h, const struct scr_index *index, int id,

@@ -66,6 +66,8 @@ int scr_flush_remove(scr_hash *h, int id);             /* 1 if it was there */
 /* All files of the dataset, which leaves the index, have been written over by dataset
  * by. Nothing if it is not in the flush file. */
 void scr_flush_set_replaced(scr_hash *h, int id, int by);
+/* 1 unless the entry is that of another dataset of the number. */
+int scr_flush_is_of(const scr_hash *h, int id, const struct scr_dataset *d);
 /* The dataset was deleted from the PFS. on: it, and those that it had replaced, are not
  * to come back from a cache, until a location says that they do; 0: it may. Nothing if
  * the flush file does not have it. */

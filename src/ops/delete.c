@@ -112,17 +112,6 @@ static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
 
 /* --- all of it --- */
 
-/* 1 unless the number is that of another dataset in the flush file. */
-static int is_this(const struct work *w, const scr_hash *h)
-{
-    struct scr_index_entry e;
-    struct scr_dataset d;
-    return scr_index_get(w->index, w->id, &e, NULL) != SCR_OK ||
-           scr_dataset_get(scr_hash_getf(h, "DATASET %d DSETDESC", w->id), &d, NULL) !=
-               SCR_OK ||
-           scr_dataset_is_same(&d, &e.dset);
-}
-
 /* Whether no job copies it from its cache again. If it was not complete here, the only
  * whole copy may be the one in cache: that takes the user's word, and where the index
  * does not have it any more, the mark that it was here. */
@@ -137,8 +126,10 @@ static int is_for_good(const struct work *w, int was_copied)
 static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     struct work *w = arg;
+    struct scr_index_entry e;
     int at = scr_flush_get_location(h, w->id);
-    if (at == 0 || !is_this(w, h))
+    if (at == 0 || (scr_index_get(w->index, w->id, &e, NULL) == SCR_OK &&
+                    !scr_flush_is_of(h, w->id, &e.dset)))
         return SCR_OK;
     *changed = 1;
     int was_copied = (at & SCR_LOC_PFS) != 0 || scr_flush_has(h, w->id, "DELETED");

@@ -202,13 +202,17 @@ static int judge_copies(const struct scr_judge *q, const struct scr_survey *s, i
         int rc = judge_cached(q, at, id, index, &other, err);
         if (rc == SCR_OK && other.state < c->state) {
             struct scr_candidate worse = *c;
-            of = best, best = at;
-            other.copies = c->copies, worse.copies = NULL;
-            *c = other, other = worse;
+            other.copies = c->copies;
+            worse.copies = NULL;
+            *c = other;
+            other = worse;
+            of = best;
+            best = at;
         }
         if (rc == SCR_OK && note_copy(c, &other, of) != SCR_OK)
             rc = scr_no_memory(err);
-        free(other.name), free(other.why);
+        free(other.name);
+        free(other.why);
         TRY(rc);
     }
     return SCR_OK;

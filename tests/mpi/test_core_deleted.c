@@ -33,18 +33,20 @@ static void write_both(struct job *job, struct scr_ctx *ctx, const char *name, i
              &err);
 }
 
-static void write_two(struct job *job, struct scr_ctx *ctx)
+/* A run with both in cache and on the prefix. */
+static struct scr_ctx *start_with_two(struct job *job)
 {
+    struct scr_ctx *ctx =
+        job_start(job, nodes, "SCR_CACHE_SIZE=2", "SCR_FLUSH=1", NULL);
     write_both(job, ctx, "one", 1);
     write_both(job, ctx, "two", 2);
+    return ctx;
 }
 
 JOB_CASE(output_does_not_come_back_when_it_leaves_the_cache, 4)
 {
     struct scr_err err = SCR_ERR_INIT;
-    struct scr_ctx *ctx =
-        job_start(job, nodes, "SCR_CACHE_SIZE=2", "SCR_FLUSH=1", NULL);
-    write_two(job, ctx);
+    struct scr_ctx *ctx = start_with_two(job);
     delete_on_prefix(job, 1, 0);
     CHECK(scr_cache_is_ready(ctx, 1));
     CHECK_RC(scr_cache_let_go_all(ctx, 1, "room", &err), SCR_OK, &err);
@@ -57,9 +59,7 @@ JOB_CASE(output_does_not_come_back_when_it_leaves_the_cache, 4)
 
 JOB_CASE(output_does_not_come_back_at_the_end, 4)
 {
-    struct scr_ctx *ctx =
-        job_start(job, nodes, "SCR_CACHE_SIZE=2", "SCR_FLUSH=1", NULL);
-    write_two(job, ctx);
+    struct scr_ctx *ctx = start_with_two(job);
     delete_on_prefix(job, 1, 0);
     job_end(job, ctx);
     CHECK_ENTRY(job, 1, ABSENT, NOT_CURRENT);
@@ -68,9 +68,7 @@ JOB_CASE(output_does_not_come_back_at_the_end, 4)
 /* Nor does a run that lost it go back before it. */
 JOB_CASE(output_does_not_come_back_with_the_next_start, 4)
 {
-    struct scr_ctx *ctx =
-        job_start(job, nodes, "SCR_CACHE_SIZE=2", "SCR_FLUSH=1", NULL);
-    write_two(job, ctx);
+    struct scr_ctx *ctx = start_with_two(job);
     delete_on_prefix(job, 1, 0);
     job_kill(job, ctx);
     ctx = job_start(job, nodes, "SCR_CACHE_SIZE=2", ASYNC, NULL);
@@ -88,9 +86,7 @@ JOB_CASE(output_does_not_come_back_with_the_next_start, 4)
 /* The whole copy is the one in cache, and the user did not insist. */
 JOB_CASE(output_that_was_not_whole_there_is_copied, 4)
 {
-    struct scr_ctx *ctx =
-        job_start(job, nodes, "SCR_CACHE_SIZE=2", "SCR_FLUSH=1", NULL);
-    write_two(job, ctx);
+    struct scr_ctx *ctx = start_with_two(job);
     job_fail_entry(job, 1);
     delete_on_prefix(job, 1, 0);
     CHECK(!job_has(job, "step.1"));
@@ -156,9 +152,7 @@ JOB_CASE(an_older_one_does_not_take_the_place_of_a_newer_one, 4)
 /* The first attempt died when it had begun. */
 JOB_CASE(a_second_attempt_may_insist, 4)
 {
-    struct scr_ctx *ctx =
-        job_start(job, nodes, "SCR_CACHE_SIZE=2", "SCR_FLUSH=1", NULL);
-    write_two(job, ctx);
+    struct scr_ctx *ctx = start_with_two(job);
     job_fail_entry(job, 1);
     mpi_test_barrier(job->comm);
     if (job->rank == 0)
