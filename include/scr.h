@@ -164,7 +164,10 @@ SCR_API int SCR_Complete_output(int valid);
 SCR_API int SCR_Have_restart(int *flag, char *name);
 SCR_API int SCR_Start_restart(char *name);
 /* valid = 1 if this process read all it needed. If any passed 0, the next older
- * checkpoint is loaded, if any (SCR_Have_restart), and all processes get an error. */
+ * checkpoint is loaded, if any (SCR_Have_restart), and all processes get an error. The
+ * one that was rejected is deleted from cache, or marked as failed in the prefix
+ * directory, unless SCR_Route_file failed because of a name it was given: then it
+ * was not read, and stays. */
 SCR_API int SCR_Complete_restart(int valid);
 
 /* --- restart on a different number of processes ---

@@ -153,9 +153,16 @@ struct search {
     int before, rc_before; /* what was tried last in cache, and what came of it */
 };
 
+static int count_failed(const struct scr_restart_list *list)
+{
+    int n = 0;
+    for (size_t i = 0; i < list->n; i++)
+        n += list->c[i].is_ckpt && list->c[i].state == SCR_COPY_FAILED;
+    return n;
+}
+
 /* Without an index there is still what is in cache. On rank 0. */
-static int order_copies(const struct scr_ctx *ctx, struct search *s,
-                        struct scr_err *err)
+static int order_copies(struct scr_ctx *ctx, struct search *s, struct scr_err *err)
 {
     const struct scr_restart_ask q = scr_restart_ask_of(ctx);
     int rc = ctx->prm.fetch
@@ -163,6 +170,7 @@ static int order_copies(const struct scr_ctx *ctx, struct search *s,
                  : SCR_OK;
     scr_restart_copies(ctx, &s->index, &s->list);
     scr_restart_order(&q, &s->list);
+    ctx->choice.failed = count_failed(&s->list);
     if (!s->list.bad)
         return rc;
     scr_restart_list_fini(&s->list);

@@ -11,7 +11,11 @@ struct scr_ctx;
 
 /* What is known of the choice of a checkpoint to restart from. */
 struct scr_choice {
-    int below; /* restarts look for ids below this; 0: any */
+    int below;     /* restarts look for ids below this; 0: any */
+    int failed;    /* on rank 0: checkpoints that are passed over as marked failed */
+    int set_aside; /* ids from this one on are not offered to this run again: it could
+                      not ask for their files; 0: none */
+    int set_aside_last; /* last_id then: what was written since is offered */
     struct scr_ranks ranks;
     struct scr_lost lost;
     int wanted_taken;  /* SCR_CURRENT was applied, and nothing was written since */

@@ -180,8 +180,9 @@ int scr_cache_is_ready(const struct scr_ctx *ctx, int id)
 
 int scr_cache_is_waiting(const struct scr_ctx *ctx, int id)
 {
-    return scr_cache_is(ctx, id, SCR_CACHE_FOREIGN) ||
-           scr_cache_is(ctx, id, SCR_CACHE_KEPT);
+    const struct scr_held *h = scr_cache_held(ctx, id);
+    return h != NULL && (h->state == SCR_CACHE_FOREIGN || h->state == SCR_CACHE_KEPT ||
+                         h->set_aside);
 }
 
 int scr_cache_has(const struct scr_ctx *ctx, int id)

@@ -23,15 +23,16 @@ enum scr_cache_state {
 struct scr_held {
     int id;
     enum scr_cache_state state;
-    int kind;   /* SCR_IS_CKPT | SCR_IS_OUTPUT */
-    int store;  /* of descs.store, -1: of none that there is now */
-    int line;   /* of descs.red, as it was when it was written */
-    int losses; /* that each of its sets survives; as in scr_cached */
-    int turn;   /* in which it leaves when room is made (room.c) */
-    int failed; /* its asynchronous flush, which must be started again */
-    int mend;   /* after its files in cache are rebuilt */
-    int stays;  /* why it stayed when room was made last (room.c), 0: it did not */
-    int told;   /* that was said before, in this run */
+    int kind;      /* SCR_IS_CKPT | SCR_IS_OUTPUT */
+    int store;     /* of descs.store, -1: of none that there is now */
+    int line;      /* of descs.red, as it was when it was written */
+    int losses;    /* that each of its sets survives; as in scr_cached */
+    int turn;      /* in which it leaves when room is made (room.c) */
+    int failed;    /* its asynchronous flush, which must be started again */
+    int mend;      /* after its files in cache are rebuilt */
+    int stays;     /* why it stayed when room was made last (room.c), 0: it did not */
+    int told;      /* that was said before, in this run */
+    int set_aside; /* whole, but this run could not ask for its files */
 };
 
 /* Redundancy files of datasets that left, kept for the one that is written next
@@ -88,7 +89,7 @@ int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int 
 int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below); /* READY checkpoints */
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id);
 int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state);
-/* 1 if a later start may make it whole that this run cannot use: FOREIGN or KEPT. */
+/* 1 if this run cannot use what a later start may: FOREIGN, KEPT, or set aside. */
 int scr_cache_is_waiting(const struct scr_ctx *ctx, int id);
 /* Says why this run cannot use what is KEPT: SCR_E_STATE. */
 int scr_cache_refuse_kept(int id, struct scr_err *err);

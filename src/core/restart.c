@@ -113,6 +113,13 @@ static void give_name(const struct scr_ctx *ctx, char *name)
         memcpy(name, ctx->restart.name, strlen(ctx->restart.name) + 1);
 }
 
+/* Searches have to stay below this id; 0: below none. */
+static int still_set_aside(const struct scr_ctx *ctx)
+{
+    const struct scr_choice *c = &ctx->choice;
+    return c->set_aside_last == ctx->last_id ? c->set_aside : 0;
+}
+
 /* Where no search is due the name is known, and is judged in the first agreement. */
 int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
                          struct scr_err *err)
@@ -129,7 +136,7 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
         return rc;
     scr_async_poll_all(ctx);
     if (ctx->choice.ask_again) {
-        ctx->choice.below = 0;
+        ctx->choice.below = still_set_aside(ctx);
         rc = scr_restart_find_all(ctx, err);
         ctx->choice.ask_again = rc != SCR_OK;
         again = 1;
@@ -184,7 +191,7 @@ static void note_restart_all(struct scr_ctx *ctx)
     scr_log(&ctx->log, SCR_LOG_NOTE, "restarted from checkpoint %s (dataset %d)",
             r->name, r->id);
     note_event(ctx, "RESTART_SUCCESS");
-    int keep_newer = ctx->choice.ranks.passed > r->id;
+    int keep_newer = ctx->choice.ranks.passed > r->id || still_set_aside(ctx) > r->id;
     if (scr_note_current_all(ctx, r->id, r->name, keep_newer, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "current not noted: %s", why.text);
 }
@@ -297,11 +304,50 @@ static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
     return scr_first(rc, scr_restart_find_all(ctx, rc == SCR_OK ? err : NULL));
 }
 
+/* What a rank says of the checkpoint it was offered. The first of all ranks counts. */
+enum verdict {
+    OUTSIDE, /* it asked for files outside the prefix directory, which none has */
+    ASIDE,   /* it could not ask for files of this one */
+    BAD,
+    GOOD
+};
+
+static enum verdict verdict_of(const struct scr_ctx *ctx, int valid)
+{
+    int refused = ctx->restart.refused;
+    return valid                      ? GOOD
+           : refused == SCR_E_OUTSIDE ? OUTSIDE
+           : refused != SCR_OK        ? ASIDE
+                                      : BAD;
+}
+
+/* The checkpoint was not read, so nothing is known against it. Where the prefix
+ * directory is another one than the program means, none of them can be used, and each
+ * would have to be fetched to find that out. */
+static int set_aside_all(struct scr_ctx *ctx, enum verdict verdict, struct scr_err *err)
+{
+    int id = ctx->restart.id;
+    struct scr_held *h = scr_cache_held(ctx, id);
+    scr_log(
+        &ctx->log, SCR_LOG_WARN,
+        "checkpoint %s (dataset %d) stays as it is, for another run: SCR_Route_file "
+        "failed in this one, so it was not read",
+        ctx->restart.name, id);
+    note_event(ctx, "RESTART_FAIL");
+    if (h != NULL)
+        h->set_aside = h->state == SCR_CACHE_READY;
+    ctx->choice.below = ctx->choice.set_aside = verdict == OUTSIDE ? 1 : id;
+    ctx->choice.set_aside_last = ctx->last_id;
+    return scr_restart_find_all(ctx, err);
+}
+
 int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     ctx->state = SCR_STATE_IDLE;
     scr_async_poll_all(ctx);
-    if (scr_and_all(&ctx->world, valid)) {
+    enum verdict verdict =
+        (enum verdict)scr_min_all(&ctx->world, verdict_of(ctx, valid));
+    if (verdict == GOOD) {
         note_restart_all(ctx);
         scr_restart_fini(&ctx->restart);
         ctx->choice.below = 0;
@@ -311,12 +357,18 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
     }
     struct scr_err why = SCR_ERR_INIT;
     int id = ctx->restart.id;
-    if (give_up_all(ctx, &why) != SCR_OK)
+    int rc =
+        verdict == BAD ? give_up_all(ctx, &why) : set_aside_all(ctx, verdict, &why);
+    if (rc != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "fall-back to an older checkpoint: %s",
                 why.text);
     const char *next = ctx->restart.id == id ? "its copy on the prefix is loaded"
                        : ctx->restart.id > 0 ? "an older checkpoint is loaded"
-                                             : "no older checkpoint is left";
+                       : verdict == OUTSIDE
+                           ? "none is offered any more, as files outside the prefix "
+                             "directory are in none: start the program where the "
+                             "checkpoints were written, or set SCR_PREFIX to that"
+                           : "no older checkpoint is left";
     return scr_fail(err, SCR_E_INVALID, 0,
                     "SCR_Complete_restart: a rank passed valid=0; %s", next);
 }

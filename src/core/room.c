@@ -43,17 +43,32 @@ static int is_owed_all(struct scr_ctx *ctx, int id)
            !scr_flush_is_settled_all(ctx, id);
 }
 
+/* Whether another start of this number of ranks may use what this run cannot. */
+static int is_kept(const struct scr_held *h)
+{
+    return h->state == SCR_CACHE_KEPT || h->set_aside;
+}
+
+static int newest_kept(const struct scr_ctx *ctx, int below)
+{
+    int newest = 0;
+    for (int id = 0; (id = scr_cache_next(ctx, id)) > 0 && (below == 0 || id < below);)
+        if (is_kept(scr_cache_held(ctx, id)))
+            newest = id;
+    return newest;
+}
+
 /* COUNT counts checkpoints: output leaves the cache by itself when it has reached the
  * prefix. A dataset that waits for another start keeps its place while it is what that
- * would restart from (invariants P5, C8): of those that are KEPT the newest. */
+ * would restart from (invariants P5, C8, P10): of those that are kept the newest. */
 static int counts_all(struct scr_ctx *ctx, int id, int store, int red_index)
 {
     int waits = scr_cache_is_waiting(ctx, id);
     if (!waits && !scr_cache_is_ready(ctx, id))
         return 0;
     /* With SCR_DISTRIBUTE=0 it is not known which of them are whole: all wait. */
-    if (scr_cache_is(ctx, id, SCR_CACHE_KEPT) && ctx->prm.distribute)
-        waits = id == scr_cache_newest(ctx, SCR_CACHE_KEPT, 0);
+    if (is_kept(scr_cache_held(ctx, id)) && ctx->prm.distribute)
+        waits = id == newest_kept(ctx, 0);
     return is_in(scr_cache_held(ctx, id), store, red_index) &&
            (!waits || is_superseded_all(ctx, id)) && !is_owed_all(ctx, id);
 }
@@ -96,7 +111,7 @@ static enum turn turn_of(const struct scr_ctx *ctx, int n, const struct scr_held
         return KEPT;
     for (int i = 0; i < n; i++) {
         const struct scr_held *newer = scr_cache_held(ctx, ctx->cache.leaving[i]);
-        if (newer->id > h->id && newer->state == SCR_CACHE_READY &&
+        if (newer->id > h->id && newer->state == SCR_CACHE_READY && !newer->set_aside &&
             covers(ctx, newer, h))
             return COVERED;
     }
@@ -256,7 +271,7 @@ static int newest_that_stays(const struct scr_ctx *ctx)
 static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
     int id = 0;
-    while ((id = scr_cache_newest(ctx, SCR_CACHE_KEPT, id)) > 0) {
+    while ((id = newest_kept(ctx, id)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
         if (!is_in(scr_cache_held(ctx, id), red->store, -1))
             continue;
@@ -269,8 +284,10 @@ static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
                 "%s (dataset %d), which was not restored, leaves the cache: the next "
                 "dataset needs its room",
                 scr_cache_name_of(ctx, id), id);
-        if (scr_cache_drop_all(ctx, id, "not restored, its room is needed", &why) !=
-            SCR_OK)
+        const char *reason = "not restored, its room is needed";
+        int whole = scr_cache_is_ready(ctx, id); /* output is flushed first */
+        if ((whole ? scr_cache_let_go_all : scr_cache_drop_all)(ctx, id, reason,
+                                                                &why) != SCR_OK)
             scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not deleted from cache: %s",
                     id, why.text);
     }

@@ -321,6 +321,13 @@ static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_e
     return give(ctx->room, name, file, err);
 }
 
+/* Errors of a restart that say nothing about the checkpoint. */
+static int is_of_request(int rc)
+{
+    return rc == SCR_E_OUTSIDE || rc == SCR_E_NOENT || rc == SCR_E_NAME ||
+           rc == SCR_E_ARG || rc == SCR_E_NOMEM;
+}
+
 int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
 {
     enum { TOLD = 5 }; /* failures of a rank that have a line each */
@@ -333,6 +340,9 @@ int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err 
     else if (rc != SCR_OK &&
              writing) /* the rest are counted for the message of the end */
         ctx->is_told = ++ctx->out.more_refused >= TOLD;
+    if (ctx->state == SCR_STATE_RESTART && ctx->restart.refused == SCR_OK &&
+        is_of_request(rc))
+        ctx->restart.refused = rc;
     if (rc != SCR_OK && err != NULL)
         *err = mine;
     return rc;

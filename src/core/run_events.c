@@ -199,6 +199,9 @@ static void say_start(const struct scr_ctx *ctx)
                                                       : "in cache");
     else if (ctx->choice.ranks.passed > 0)
         scr_str_printf(&line, "no checkpoint of %d ranks found", ctx->world.size);
+    else if (ctx->choice.failed > 0)
+        scr_str_printf(&line, "no checkpoint found (%d marked failed: scr why)",
+                       ctx->choice.failed);
     else
         scr_str_append(&line, "no checkpoint found");
     say(ctx, "SCR " SCR_VERSION, &line);

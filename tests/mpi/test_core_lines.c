@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The two lines of a run on stderr: what it starts with, and what it has written. */
 /* ranks: 4 */
-#include "helper_job.h"
+#include "helper_prefix.h"
 
 static const char *const nodes = "n[1-4]";
 
@@ -114,6 +114,19 @@ JOB_CASE(more_nodes_are_lost_than_it_survives, 4)
     fclose(job->out);
 }
 
+JOB_CASE(checkpoints_are_marked_failed, 4)
+{
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    job_fail_entry(job, 1);
+    job_lose_node(job, "n[1-4]");
+    job->out = tmpfile();
+    job_end(job, start(job, "SCR_FLUSH=0"));
+    CHECK_INT(job_said(job, "; no checkpoint found (1 marked failed: scr why)"), 1);
+    fclose(job->out);
+}
+
 JOB_CASE(none_if_it_is_quiet, 4)
 {
     job->out = tmpfile();
@@ -146,6 +159,7 @@ int main(int argc, char **argv)
                   RUN(a_run_that_was_never_asked_for_a_checkpoint),
                   RUN(lines_with_the_time), RUN(checkpoints_in_cache_and_on_the_prefix),
                   RUN(a_restart_from_the_prefix),
-                  RUN(more_nodes_are_lost_than_it_survives), RUN(none_if_it_is_quiet),
+                  RUN(more_nodes_are_lost_than_it_survives),
+                  RUN(checkpoints_are_marked_failed), RUN(none_if_it_is_quiet),
                   RUN(how_long_each_part_took)));
 }
