@@ -122,12 +122,14 @@ const char *scr_format_duration(double seconds, char *buf, size_t n)
     static const struct {
         double most, unit;
         const char *name;
-    } units[] = { { 120, 1, "s" },
+    } units[] = { { 0.1, 0.001, "ms" },
+                  { 120, 1, "s" },
                   { 7200, 60, "min" },
                   { 172800, 3600, "h" },
                   { 2 * 365 * 86400.0, 86400, "d" },
                   { INFINITY, 365 * 86400.0, "y" } };
-    size_t i = 0;
+    enum { S = 1 };
+    size_t i = seconds < 5e-6 ? S : 0; /* what no digit of milliseconds shows is 0 s */
     while (units[i].most < INFINITY && seconds >= units[i].most)
         i++;
     double count = seconds / units[i].unit;

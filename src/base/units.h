@@ -19,7 +19,8 @@ int scr_parse_seconds(const char *s, double *seconds);
 /* "512 B", "1.50 MiB" … into buf (at least 32 bytes); returns buf. */
 const char *scr_format_size(uint64_t bytes, char *buf, size_t n);
 
-/* "0.41 s", "13 min", "9.0 h", "5.0 y" … into buf (at least 32 bytes); returns buf. */
+/* "8.2 ms", "0.41 s", "13 min", "9.0 h", "5.0 y" … into buf (at least 32 bytes);
+ * returns buf. */
 const char *scr_format_duration(double seconds, char *buf, size_t n);
 
 /* Local time "2014-01-14T11:26:06" (FORMATS.md timestamps); buf at least 32 bytes. */

@@ -111,7 +111,8 @@ static void note_rebuilt(const struct revival *r)
     char *nodes = NULL, *note;
     if (ctx->prm.log_enable)
         nodes = scr_topo_nodes(ctx, r->rep.mine, r->rep.rebuilt_ranks);
-    note = scr_asprintf("the files of %d of %d ranks (%d files were lost or damaged)",
+    note = scr_asprintf("the files of %d of %d ranks (%d lost or damaged, redundancy "
+                        "files included)",
                         r->rep.rebuilt_ranks, ctx->world.size, r->rep.lost_files);
     if (note != NULL)
         scr_log(&ctx->log, SCR_LOG_NOTE, "%s (dataset %d): rebuilt %s", name, r->id,

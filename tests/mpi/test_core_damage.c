@@ -68,7 +68,9 @@ MPI_CASE(the_last_flush_rebuilds_what_is_damaged_or_gone)
             job_end(&job, ctx);
             CHECK_ENTRY(&job, 1, COMPLETE, CURRENT);
             CHECK_INT(job_said(&job, "flushed once more"), 1);
-            CHECK_INT(job_said(&job, "rebuilt the files of 1 of 4 ranks"), 1);
+            CHECK_INT(job_said(&job, "rebuilt the files of 1 of 4 ranks (1 lost or "
+                                     "damaged, redundancy files included)"),
+                      1);
             job_check_prefix(&job, nodes, "one", 1);
             end(&job);
         }

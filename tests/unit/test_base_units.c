@@ -108,15 +108,11 @@ static void durations_have_two_digits(void **state)
         double seconds;
         const char *text;
     } rows[] = {
-        { 0, "0 s" },
-        { 0.25, "0.25 s" },
-        { 12, "12 s" },
-        { 119, "119 s" },
-        { 780, "13 min" },
-        { 32400, "9.0 h" },
-        { 20 * 86400.0, "20 d" },
-        { 157680000, "5.0 y" },
-        { INFINITY, "inf y" },
+        { 0, "0 s" },           { 4e-6, "0 s" },       { 5e-5, "0.05 ms" },
+        { 0.0039, "3.9 ms" },   { 0.02, "20 ms" },     { 0.1, "0.10 s" },
+        { 0.25, "0.25 s" },     { 12, "12 s" },        { 119, "119 s" },
+        { 780, "13 min" },      { 32400, "9.0 h" },    { 20 * 86400.0, "20 d" },
+        { 157680000, "5.0 y" }, { INFINITY, "inf y" },
     };
     char b[32];
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
