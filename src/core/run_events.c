@@ -155,12 +155,13 @@ static void note_start(struct scr_ctx *ctx, const char *nodes, double secs)
 
 /* --- the two lines --- */
 
-static void say(const struct scr_ctx *ctx, const char *who, const struct scr_str *line)
+static void say(const struct scr_ctx *ctx, const char *who, enum scr_level level,
+                const struct scr_str *line)
 {
     struct scr_log log = ctx->log;
     log.who = who;
     if (!line->bad)
-        scr_log(&log, SCR_LOG_NOTE, "%s", line->p);
+        scr_log(&log, level, "%s", line->p);
 }
 
 /* Redundancy, cache and room of the next checkpoint, as rank 0 sees it. */
@@ -204,7 +205,7 @@ static void say_start(const struct scr_ctx *ctx)
                        ctx->choice.failed);
     else
         scr_str_append(&line, "no checkpoint found");
-    say(ctx, "SCR " SCR_VERSION, &line);
+    say(ctx, "SCR " SCR_VERSION, SCR_LOG_NOTE, &line);
     scr_str_free(&line);
 }
 
@@ -253,13 +254,14 @@ static void say_end(const struct scr_ctx *ctx, double run)
             scr_format_duration(run, all, sizeof all), t->flushes);
         add_newest(t, &line);
     }
-    if (ctx->times.failed > 0)
-        scr_str_printf(&line, "; the last %d attempt%s failed", ctx->times.failed,
-                       ctx->times.failed == 1 ? "" : "s");
+    if (ctx->times.failed == 1)
+        scr_str_append(&line, "; the last attempt failed");
+    else if (ctx->times.failed > 1)
+        scr_str_printf(&line, "; the last %d attempts failed", ctx->times.failed);
     if (t->failures > 0)
         scr_str_printf(&line, "; survived %d failure%s", t->failures,
                        t->failures == 1 ? "" : "s");
-    say(ctx, "SCR", &line);
+    say(ctx, "SCR", ctx->times.failed > 0 ? SCR_LOG_WARN : SCR_LOG_NOTE, &line);
     scr_str_free(&line);
 }
 

@@ -82,6 +82,34 @@ JOB_CASE(checkpoints_in_cache_and_on_the_prefix, 4)
     fclose(job->out);
 }
 
+static void fail_checkpoint(struct job *job, struct scr_ctx *ctx, const char *name)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_start_output_all(ctx, name, SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK(scr_complete_output_all(ctx, 0, &err) != SCR_OK);
+}
+
+/* The newest checkpoint is older than the program wanted. */
+JOB_CASE(runs_whose_last_attempts_failed, 4)
+{
+    job->out = tmpfile();
+    struct scr_ctx *ctx = start(job, "SCR_FLUSH=0");
+    fail_checkpoint(job, ctx, "one");
+    fail_checkpoint(job, ctx, "two");
+    job_end(job, ctx);
+    CHECK_INT(job_said(job, "SCR: warning: no checkpoint was written; the last 2 "
+                            "attempts failed"),
+              1);
+    ctx = start(job, "SCR_FLUSH=0");
+    job_checkpoint(job, ctx, "three", 3);
+    fail_checkpoint(job, ctx, "four");
+    job_end(job, ctx);
+    CHECK_INT(job_said(job, "SCR: warning: 1 checkpoint of "), 1);
+    CHECK_INT(job_said(job, "; the last attempt failed"), 1);
+    fclose(job->out);
+}
+
 JOB_CASE(a_restart_from_the_prefix, 4)
 {
     struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
@@ -158,7 +186,7 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(a_run_that_writes_nothing),
                   RUN(a_run_that_was_never_asked_for_a_checkpoint),
                   RUN(lines_with_the_time), RUN(checkpoints_in_cache_and_on_the_prefix),
-                  RUN(a_restart_from_the_prefix),
+                  RUN(runs_whose_last_attempts_failed), RUN(a_restart_from_the_prefix),
                   RUN(more_nodes_are_lost_than_it_survives),
                   RUN(checkpoints_are_marked_failed), RUN(none_if_it_is_quiet),
                   RUN(how_long_each_part_took)));
