@@ -104,7 +104,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     for (int i = 0; i < OPT_PREFIX; i++)
         asked |= a->opt[i] != NULL;
     if (!asked)
-        return scr_tool_usage(t, err, "which? for example --nodes");
+        return scr_tool_usage(t, err, "an option is missing, for example --nodes");
     int rc;
     TRY_OUT(scr_job_open(t, a->opt[OPT_PREFIX], &job, err));
     TRY_OUT(print(&job, a, err));

@@ -50,7 +50,7 @@ static int read_operands(struct scr_tool *t, const struct scr_args *a,
 {
     const char *first = a->opt[OPT_HOSTS];
     if (a->noperands == 0 && first == NULL)
-        return scr_tool_usage(t, err, "which hosts?");
+        return scr_tool_usage(t, err, "HOSTS is missing, for example n[1-4]");
     return scr_tool_host_operands(a, first, out, err);
 }
 

@@ -426,9 +426,11 @@ static int run_with_cfg(struct scr_tool *t, const struct scr_args *a,
     int changed = a->opt[OPT_CHANGED] != NULL;
     int wants_name = a->opt[OPT_LIST] == NULL && !changed;
     if (wants_name != a->noperands)
-        return scr_tool_usage(t, err,
-                              wants_name ? "which parameter?" : "--%s takes no NAME",
-                              changed ? "changed" : "list");
+        return scr_tool_usage(
+            t, err,
+            wants_name ? "NAME is missing, for example SCR_FLUSH; --list prints all"
+                       : "--%s takes no NAME",
+            changed ? "changed" : "list");
     int rc = wants_name ? take_name(a->operand[0], &name, err) : SCR_OK;
     if (rc == SCR_OK)
         rc = scr_tool_cfg(t, a->opt[OPT_PREFIX], err);

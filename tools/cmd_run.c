@@ -87,11 +87,11 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     if (launcher == NULL)
         args = take_verbose(t, args);
     if (launcher == NULL && (launcher = *args++) == NULL)
-        return scr_tool_usage(t, err, "which launcher? for example srun");
+        return scr_tool_usage(t, err, "LAUNCHER is missing, for example srun");
     if (*launcher == '-')
         return scr_tool_usage(t, err, "unknown option %s", launcher);
     if (*args == NULL)
-        return scr_tool_usage(t, err, "which program?");
+        return scr_tool_usage(t, err, "PROGRAM is missing");
     TRY(is_enabled(t, &enabled, err));
     TRY(enabled ? scr_runloop(t, launcher, args, &t->status, err)
                 : run_plain(t, launcher, args, err));

@@ -395,7 +395,7 @@ static int run_program(struct scr_tool *t, int argc, char **argv)
         rc =
             scr_completion_print(t, argc > 2 ? argv[2] : "", commands, NCOMMANDS, &err);
     else if (*word == '\0')
-        rc = scr_tool_usage(t, &err, "which command?");
+        rc = scr_tool_usage(t, &err, "COMMAND is missing");
     else
         rc = no_such_command(t, word, &err);
     if (rc == SCR_OK)

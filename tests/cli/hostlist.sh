@@ -51,7 +51,7 @@ is 0 0
 
 # wrong use
 run scr_hostlist
-fails 2 "which hosts?"
+fails 2 "HOSTS is missing, for example n[1-4]"
 run scr_hostlist --expand "n[1-3"
 fails 2 "bracket is not closed"
 run scr_hostlist --expand "n[3-1]"

@@ -42,12 +42,12 @@ no job steps can be killed | | scr_kill_jobstep
 SCR_RESOURCE_MANAGER=MOAB | SCR_RESOURCE_MANAGER=MOAB | scr_mpirun ./job
 unknown launcher
 launcher qrsh is not known | SCR_NODELIST=localhost | scr_run qrsh ./job
-which launcher? | | scr_run
+LAUNCHER is missing | | scr_run
 /no/such/mpirun: no such program | SCR_NODELIST=localhost | scr_run /no/such/mpirun ./job
 aprun: no such program in PATH | SCR_NODELIST=localhost | scr_aprun ./job
 jsrun: no such program in PATH | SCR_NODELIST=localhost | scr_jsrun ./job
 no such program
-which program? | SCR_NODELIST=localhost | scr_mpirun
+PROGRAM is missing | SCR_NODELIST=localhost | scr_mpirun
 no program given to mpirun | SCR_NODELIST=localhost | scr_mpirun -n 4
 program ./no-job: no such executable file | SCR_NODELIST=localhost | scr_mpirun -n 4 ./no-job
 program ./text: | SCR_NODELIST=localhost | scr_mpirun ./text
@@ -92,7 +92,7 @@ exclude each other | | scr_should_exit --prefix . --dir .
 exclude each other | | scr_watchdog --prefix . --dir .
 exclude each other | | scr_transfer --run --stop
 both a list of hosts and a host file | SCR_NODELIST=localhost | scr_mpirun -H n1 --hostfile x ./job
-which? for example --nodes | | scr_env
+an option is missing, for example --nodes | | scr_env
 what happened? | | scr_log_event
 option --timeout | SCR_VNODES=2 | scr_list_down_nodes --timeout 0
 option --runs | SCR_VNODES=2 | scr_should_exit --runs few

@@ -37,7 +37,7 @@ n[3,5]
 1795316207
 SLURM"
 run scr_env
-fails 2 "which? for example --nodes"
+fails 2 "an option is missing, for example --nodes"
 SCR_NODELIST='n[3-1]' run scr_env --nodes
 fails 2 'SCR_NODELIST=n[3-1] (environment)'
 SCR_RESOURCE_MANAGER=SLURM run scr_env --nodes

@@ -40,7 +40,7 @@ fails 2 "unknown parameter storee; did you mean STORE?"
 run scr_param nonsense
 [ "$(cat "$err")" = "scr_param: error: unknown parameter nonsense" ] || fail "no other name expected"
 run scr_param
-fails 2 "which parameter?"
+fails 2 "NAME is missing, for example SCR_FLUSH; --list prints all; see scr_param --help"
 run scr_param --list SCR_FLUSH
 fails 2 "--list takes no NAME"
 run scr_param --list --explain

@@ -373,11 +373,11 @@ rm -rf store/*
 # wrong use
 again
 run scr_mpirun
-fails 2 "which program?"
+fails 2 "PROGRAM is missing"
 run scr_run
-fails 2 "which launcher? for example srun"
+fails 2 "LAUNCHER is missing, for example srun"
 run scr_run -v
-fails 2 "which launcher? for example srun"
+fails 2 "LAUNCHER is missing, for example srun"
 run scr_run --verbose mpirun ./job 0
 check "the run that is told of" "$status" = 0 -a "$(wc -l <runs)" = 1
 again
