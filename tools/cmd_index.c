@@ -337,6 +337,20 @@ static int no_such_name(const struct edit *e, struct scr_err *err)
                     e->name, e->t->prefix.path);
 }
 
+/* A mark may be the fault of the program that could not read the files. */
+static void warn_skipped(const struct edit *e, const struct scr_index_entry *entry)
+{
+    if (entry->failed == NULL)
+        scr_log(e->t->env.log, SCR_LOG_WARN,
+                "dataset \"%s\" is incomplete: restarts skip it", e->name);
+    else
+        scr_log(e->t->env.log, SCR_LOG_WARN,
+                "dataset \"%s\" is marked failed, as a restart could not read it: "
+                "restarts skip it; scr_index --prefix %s --add %d checks its files and "
+                "removes the mark",
+                e->name, e->t->prefix.path, entry->id);
+}
+
 static int edit_current(struct scr_index *index, void *arg, int *changed,
                         struct scr_err *err)
 {
@@ -347,9 +361,7 @@ static int edit_current(struct scr_index *index, void *arg, int *changed,
         return no_such_name(e, err);
     TRY(scr_index_get(index, id, &entry, err));
     if (!is_valid(&entry))
-        scr_log(e->t->env.log, SCR_LOG_WARN,
-                "dataset \"%s\" is %s: a restart will take an older one", e->name,
-                entry.failed ? "marked failed" : "incomplete");
+        warn_skipped(e, &entry);
     *changed = 1;
     int rc = scr_index_set_current(index, e->name);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: set current");

@@ -275,6 +275,16 @@ fails 2 "ckpt.12 (dataset 12) is marked as failed"
 check "no summary is written" ! -e .scr/scr.dataset.12/summary.scr
 fill
 
+# a mark of a restart that could not read it: what is to be done is named, and does it
+cli_mark "$PWD" 6
+run scr_index --current ckpt.6
+warns 0 "ckpt.6\" is marked failed, as a restart could not read it: restarts skip it; scr_index --prefix $PWD --add 6 checks its files and removes the mark"
+lists " " 18 YES ckpt.18 " " 12 YES ckpt.12 "*" 6 NO ckpt.6
+run scr_index --add 6
+has_status 0
+lists " " 18 YES ckpt.18 " " 12 YES ckpt.12 "*" 6 YES ckpt.6
+fill
+
 # wrong use
 run scr_index --build ckpt.6
 fails 2 'option --build: "ckpt.6" is not the id of a dataset'
