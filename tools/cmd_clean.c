@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/dir.h"
+#include "base/io.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -11,6 +13,7 @@
 #include "job.h"
 #include "ops/clean.h"
 #include "rm/remote.h"
+#include "store/identity.h"
 
 enum {
     OPT_PREFIX,
@@ -74,18 +77,52 @@ static void tell_kept(struct clean *c, const struct scr_leftover *o, const char 
     c->told++;
 }
 
+/* NULL: the prefix directory is the one that the runs had. A quiet log, as in
+ * scr_leftover_judge. */
+static const char *why_not_saved(const struct clean *c, const struct scr_leftover *o)
+{
+    const struct scr_env quiet = { .sys = c->t->env.sys };
+    struct scr_prefix p;
+    struct stat st;
+    if (scr_identity_open(&quiet, o->prefix, o->name, &p)) {
+        scr_prefix_fini(&p);
+        return NULL;
+    }
+    return scr_file_stat(quiet.sys, o->prefix, &st, NULL) == SCR_E_NOENT
+               ? "its prefix directory is gone"
+               : "its prefix directory is another one now, or cannot be read";
+}
+
+/* The settings that a command needs which is started without those of the run. */
+static void add_settings(const struct clean *c, const struct scr_leftover *o,
+                         struct scr_str *line)
+{
+    const char *base = scr_leftover_cntl_base(&c->t->env, o);
+    scr_str_printf(line, "SCR_JOB_ID=%s ", o->job);
+    if (base != NULL && (scr_cfg_is_set(c->t->cfg, "SCR_CNTL_BASE") ||
+                         !scr_dir_is_same(c->t->env.sys, base, c->job.prm.cntl_base)))
+        scr_str_printf(line, "SCR_CNTL_BASE=%s ", base);
+}
+
 static void tell_unsaved(struct clean *c, const struct scr_leftover *o)
 {
-    char *why =
-        o->prefix ? scr_asprintf("only in cache: %s; --force removes it, SCR_JOB_ID=%s "
-                                 "scr_postrun --prefix %s saves it",
-                                 o->unsaved, o->job, o->prefix)
-                  : scr_asprintf(
-                        "only in cache, of a prefix directory that is not known: %s; "
-                        "--force removes it",
-                        o->unsaved);
-    tell_kept(c, o, why ? why : "it is only in cache");
-    free(why);
+    struct scr_str why = SCR_STR_INIT;
+    const char *hopeless = o->prefix ? why_not_saved(c, o) : NULL;
+    if (o->prefix == NULL)
+        scr_str_printf(&why,
+                       "only in cache, of a prefix directory that is not known: %s; "
+                       "--force removes it",
+                       o->unsaved);
+    else if (hopeless != NULL)
+        scr_str_printf(&why, "only in cache: %s; %s, --force removes it", o->unsaved,
+                       hopeless);
+    else {
+        scr_str_printf(&why, "only in cache: %s; --force removes it, ", o->unsaved);
+        add_settings(c, o, &why);
+        scr_str_printf(&why, "scr_postrun --prefix %s saves it", o->prefix);
+    }
+    tell_kept(c, o, why.bad ? "it is only in cache" : why.p);
+    scr_str_free(&why);
     c->kept++;
 }
 

@@ -296,6 +296,20 @@ int scr_leftovers_list(const struct scr_clean_at *at, struct scr_leftover **list
     return rc;
 }
 
+const char *scr_leftover_cntl_base(const struct scr_env *env,
+                                   const struct scr_leftover *o)
+{
+    const char *base = NULL;
+    for (size_t i = 0; i < o->dirs.n && base == NULL; i++) {
+        char *cntl = scr_cntl_job_path(env, o->dirs.v[i], SCR_CNTL_JOB_CNTL);
+        for (size_t j = 0; cntl != NULL && j < o->dirs.n && base == NULL; j++)
+            if (scr_dir_is_same(env->sys, o->dirs.v[j], cntl))
+                base = o->bases.v[j];
+        free(cntl);
+    }
+    return base;
+}
+
 static void release(const struct scr_env *env, struct scr_leftover *o)
 {
     for (size_t i = 0; i < o->nlocks; i++)

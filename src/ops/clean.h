@@ -49,6 +49,11 @@ int scr_leftovers_list(const struct scr_clean_at *at, struct scr_leftover **list
                        size_t *n, struct scr_err *err);
 void scr_leftovers_free(const struct scr_env *env, struct scr_leftover *list, size_t n);
 
+/* The base of its control directory, borrowed, or NULL if that is not known: what
+ * SCR_CNTL_BASE was for its runs. */
+const char *scr_leftover_cntl_base(const struct scr_env *env,
+                                   const struct scr_leftover *l);
+
 /* Another process, an scr_clean or a run that ends, may have removed all of it since it
  * was listed; what then fails is no error. */
 int scr_leftover_is_gone(const struct scr_env *env, const struct scr_leftover *l);

@@ -74,7 +74,7 @@ is_gone 11
 # --- what is only in cache stays, and is named ---
 left 12 9 q
 run scr_clean
-has 1 "node n0: job 12 of $tmp/q: kept, only in cache: checkpoint 9 (ckpt.9); --force removes it, SCR_JOB_ID=12 scr_postrun --prefix $tmp/q saves it"
+has 1 "node n0: job 12 of $tmp/q: kept, only in cache: checkpoint 9 (ckpt.9); --force removes it, SCR_JOB_ID=12 SCR_CNTL_BASE=$tmp/base scr_postrun --prefix $tmp/q saves it"
 is_left 12
 run scr_clean --dry-run --force
 has 0 "would remove 1 dataset"
@@ -83,6 +83,18 @@ is_left 12
 run scr_clean --force
 has 0 "removed 1 dataset"
 is_gone 12
+
+# --- the command that it names saves it, without any setting of the run ---
+left 12 9 q
+scr_clean >"$out"
+saves=$(sed -n 's/^node n0: .* removes it, \(.*\) saves it$/\1/p' "$out")
+ran=$saves && env -u SCR_CACHE_BASE -u SCR_CNTL_BASE sh -c "$saves" >"$out" 2>"$err"
+status=$?
+has 0 "dataset 9 (ckpt.9): complete in $tmp/q"
+run scr_clean
+has 0 "node n1: job 12 of $tmp/q: removed 1 dataset"
+is_gone 12
+rm -r q
 
 # --- a checkpoint older than one that is saved goes; output does not ---
 left 13 8 r
@@ -126,10 +138,10 @@ has 0 "node n1: job 14"
 left 15 7 u
 rm -r u
 run scr_clean
-has 1 "kept, only in cache: checkpoint 7"
+has 1 "kept, only in cache: checkpoint 7 (ckpt.7); its prefix directory is gone, --force removes it"
 mkdir -p u/.scr
 run scr_clean
-has 1 "kept, only in cache: checkpoint 7"
+has 1 "kept, only in cache: checkpoint 7 (ckpt.7); its prefix directory is another one now, or cannot be read, --force removes it"
 rm base/vnode.n*/user1/scr.15/prefix.*/job.prefix
 run scr_clean
 has 1 "of a prefix directory that is not known"
