@@ -14,6 +14,9 @@
 #define SCR_SCAVENGE_NUMBER "scavenge.number"
 /* Text that scr_copy --alone prints with its error. */
 #define SCR_COPY_IN_USE "the cache is in use by a run"
+/* Texts of an scr_copy that copies nothing. */
+#define SCR_COPY_NOTHING  "nothing of it is in cache on this node"
+#define SCR_COPY_NO_CACHE "no cache of the job is on this node"
 
 struct scr_attended {
     const struct scr_tool *t;

@@ -70,6 +70,7 @@ struct copy {
     struct scr_attended for_whom;
     int shared;      /* caches that all nodes share too */
     int alone;       /* not during a run */
+    int caches;      /* that were looked at */
     int nodes;       /* whose files were copied */
     int64_t created; /* of the dataset that is meant; 0: whichever is there */
 };
@@ -290,9 +291,12 @@ static int copy_all(struct copy *c, const struct scr_reach *reach, int given,
     struct scr_hostlist vnodes = SCR_HOSTLIST_INIT;
     int rc = given ? SCR_OK : read_vnodes(c->t, &vnodes, err);
     for (size_t i = 0; i < reach->n && rc == SCR_OK; i++)
-        if (is_asked(&vnodes, reach->cntl[i]))
+        if (is_asked(&vnodes, reach->cntl[i])) {
+            c->caches++;
             rc = copy_node(c, reach->cntl[i], err);
+        }
     scr_hostlist_free(&vnodes);
+    c->caches += (int)reach->nshared;
     for (size_t i = 0; c->shared && i < reach->nshared && rc == SCR_OK; i++)
         rc = copy_shared(c, reach->shared[i], err);
     return rc;
@@ -356,8 +360,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         if (rc == SCR_OK && c.nodes > 0)
             tell(&c);
         else if (rc == SCR_OK)
-            scr_tool_print(t, "dataset %d: nothing of it is in cache on this node\n",
-                           c.g.id);
+            scr_tool_print(t, "dataset %d: %s\n", c.g.id,
+                           c.caches > 0 ? SCR_COPY_NOTHING : SCR_COPY_NO_CACHE);
         scr_reach_fini(&reach);
     }
     scr_attended_close(&c.for_whom);

@@ -418,6 +418,25 @@ static int leave_out_down(struct scr_scavenge *s, struct scr_err *err)
     return SCR_OK;
 }
 
+static int has_files(const struct scr_remote_result *res)
+{
+    return res->answered && res->status < 2 &&
+           strstr(res->out, SCR_COPY_NOTHING) == NULL &&
+           strstr(res->out, SCR_COPY_NO_CACHE) == NULL;
+}
+
+/* Counts what the nodes have, by the text of scr_copy. */
+static void count_nodes(const struct round *r)
+{
+    for (size_t i = 0; i < r->nodes->n; i++) {
+        const struct scr_remote_result *res = &r->res[i];
+        if (has_files(res))
+            r->s->found++;
+        else if (res->answered && strstr(res->out, SCR_COPY_NO_CACHE) != NULL)
+            r->s->bare++;
+    }
+}
+
 /* Nodes that keep copies for others; *failed: how many had nothing good to say. */
 static int sort_out(struct round *r, struct scr_hostlist *partners, int *failed,
                     struct scr_err *err)
@@ -489,6 +508,8 @@ static int copy_shared(struct scr_scavenge *s, int id, struct scr_err *err)
         done = rc == SCR_OK && r.res[0].answered && r.res[0].status < 2;
         if (rc == SCR_OK && !done)
             tell_failure(s, s->up.name[i], &r.res[0]);
+        if (done && s->found == 0 && has_files(&r.res[0]))
+            s->found = 1;
         if (rc == SCR_OK && !r.res[0].answered)
             rc = scr_hostlist_add_once(&s->down, s->up.name[i], err);
         scr_remote_free(r.res, 1);
@@ -530,6 +551,8 @@ static int run_rounds(struct scr_scavenge *s, int id, uint64_t bytes,
     int failed = 0, rc = run_first(&r, bytes, err);
     if (rc == SCR_OK)
         rc = sort_out(&r, &partners, &failed, err);
+    if (rc == SCR_OK)
+        count_nodes(&r);
     scr_remote_free(r.res, s->up.n);
     if (rc == SCR_OK)
         rc = leave_out_down(s, err);
@@ -592,6 +615,32 @@ static int begin(struct scr_scavenge *s, int id, const scr_hash *dset,
     return SCR_OK;
 }
 
+/* The nodes that answered have no cache of the job: what names the caches is not set as
+ * in the run, or they are gone. What was copied before may be enough. */
+static int check_caches(const struct scr_scavenge *s, int id, struct scr_err *err)
+{
+    if (s->bare == 0 || s->bare < s->up.n)
+        return SCR_OK;
+    char *dir = scr_prefix_dset_dir(&s->t->prefix, id);
+    int is_there = dir == NULL || scr_file_is_there(s->t->env.sys, dir);
+    free(dir);
+    return is_there ? SCR_OK
+                    : scr_fail(err, SCR_E_NOENT, 0,
+                               "no cache of job %s below %s on %zu node%s; are "
+                               "SCR_CNTL_BASE and SCR_CACHE_BASE those of the run?",
+                               s->prm.job_id, s->prm.cntl_base, s->bare,
+                               s->bare == 1 ? "" : "s");
+}
+
+static void tell_copied(const struct scr_scavenge *s, int id, double secs)
+{
+    if (s->found > 0)
+        scr_tool_print(s->t, "dataset %d: copied from %zu node%s in %.1f s\n", id,
+                       s->found, s->found == 1 ? "" : "s", secs);
+    else
+        scr_tool_print(s->t, "dataset %d: copied from no node\n", id);
+}
+
 int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
                          struct scr_err *err)
 {
@@ -599,6 +648,7 @@ int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
     free(s->trouble);
     s->trouble = NULL;
     s->created = 0;
+    s->found = s->bare = 0;
     (void)scr_hash_get_val_i64(dset, "CREATED", &s->created);
     (void)scr_hash_get_val_u64(dset, "SIZE", &bytes);
     if (scr_stage_is_placing(&s->t->env, &s->t->prefix, id)) {
@@ -613,10 +663,11 @@ int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
         scr_stage_sweep(&s->t->env, &s->t->prefix, id);
     if (rc == SCR_OK && s->up.n > 0) /* else by what was copied before */
         rc = run_rounds(s, id, bytes, err);
+    if (rc == SCR_OK)
+        rc = check_caches(s, id, err);
     double secs = scr_now_mono() - start;
     if (rc == SCR_OK)
-        scr_tool_print(s->t, "dataset %d: copied from %zu node%s in %.1f s\n", id,
-                       s->up.n, s->up.n == 1 ? "" : "s", secs);
+        tell_copied(s, id, secs);
     log_end(s, id, secs, rc, err);
     return rc;
 }

@@ -35,6 +35,8 @@ struct scr_scavenge {
     double timeout_s;     /* for a dataset */
     double end, deadline; /* scr_now_mono(): of all, of the dataset */
     int shared;           /* 1: there is a cache that all nodes share */
+    size_t found;         /* nodes with files of the last dataset */
+    size_t bare;          /* nodes with no cache of the job at all */
     char *
         trouble; /* of the last dataset: what kept a node from copying; NULL: nothing */
     struct scr_lock lock; /* one scavenge of a prefix at a time */
@@ -52,7 +54,8 @@ void scr_scavenge_close(struct scr_scavenge *s);
  * known. SCR_OK also if nodes or files are missing: whether the dataset is whole shows
  * when it is built. If it is not then, s->trouble has the reason why another try may
  * help. SCR_E_TAKEN: the index gives the id to another dataset. SCR_E_LOCKED: a run
- * uses the cache of a node. */
+ * uses the cache of a node. SCR_E_NOENT: no node has a cache of the job, and nothing
+ * was copied before. */
 int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
                          struct scr_err *err);
 

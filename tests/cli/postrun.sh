@@ -605,6 +605,19 @@ rm -rf base/vnode.n1 base/vnode.n2
 run scr_postrun --scan
 has 1 "UNRECOVERABLE"
 
+# --- caches that are not where the settings look for them ---
+clean
+job 7 XOR 3 3
+ran="other bases" && SCR_CNTL_BASE=$tmp/p SCR_CACHE_BASE=$tmp/p scr_scavenge --id 7 >"$out" 2>"$err"
+status=$?
+fails 2 "no cache of job job below $tmp/p on 3 nodes; are SCR_CNTL_BASE and SCR_CACHE_BASE those of the run?"
+ran="other bases" && SCR_CNTL_BASE=$tmp/p SCR_CACHE_BASE=$tmp/p scr_postrun >"$out" 2>"$err"
+status=$?
+warns 1 "dataset 7 (ckpt.7) is not saved: no cache of job job below $tmp/p on 3 nodes; are "
+check "nothing is said to be copied" "$(cat "$out")" = "checkpoint 7 (ckpt.7) is in cache only: saving it"
+run scr_scavenge --id 8
+has 0 "dataset 8: copied from no node"
+
 # --- scr_scavenge alone ---
 clean
 job 7 PARTNER 3 3
