@@ -365,9 +365,9 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
     const char *next = ctx->restart.id == id ? "its copy on the prefix is loaded"
                        : ctx->restart.id > 0 ? "an older checkpoint is loaded"
                        : verdict == OUTSIDE
-                           ? "none is offered any more, as files outside the prefix "
-                             "directory are in none: start the program where the "
-                             "checkpoints were written, or set SCR_PREFIX to that"
+                           ? "no other is offered, as none has files outside the "
+                             "prefix directory: start the program where the "
+                             "checkpoints were written, or with the SCR_PREFIX of then"
                            : "no older checkpoint is left";
     return scr_fail(err, SCR_E_INVALID, 0,
                     "SCR_Complete_restart: a rank passed valid=0; %s", next);
