@@ -163,8 +163,9 @@ static void row_cache(struct scr_str *to, const struct scr_status *s)
     add_losses(to, c);
     if (!c->is_seen && !c->is_lost)
         scr_str_printf(to, "; %s, this is what flush.scr%s",
-                       c->in_reach ? "other nodes have the rest"
-                                   : "the caches were not looked at",
+                       c->is_away    ? "no cache in reach has any of it"
+                       : c->in_reach ? "other nodes have the rest"
+                                     : "the caches were not looked at",
                        s->has_log ? " and the event log say" : " says");
 }
 

@@ -63,6 +63,75 @@ out:
     return rc;
 }
 
+/* --- the caches in reach --- */
+
+static int is_listed(const struct scr_incaches *c, int id)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->of[i].id == id)
+            return 1;
+    return 0;
+}
+
+/* Keeps the order, newest first. */
+static int add_one(struct scr_incaches *c, const struct scr_survey *s,
+                   const struct scr_dataset *d, const struct scr_index *index)
+{
+    struct scr_incache *grown = scr_reallocarray(c->of, c->n + 1, sizeof *c->of);
+    const struct scr_entry *e = scr_filemap_first(s->map, d->id);
+    size_t at = c->n;
+    TRY(grown ? SCR_OK : SCR_E_NOMEM);
+    c->of = grown;
+    for (; at > 0 && c->of[at - 1].id < d->id; at--)
+        c->of[at] = c->of[at - 1];
+    c->n++;
+    c->of[at] = (struct scr_incache){ .id = d->id,
+                                      .name = scr_strdup(d->name),
+                                      .job = scr_strdup(d->jobid),
+                                      .is_ckpt = d->is_ckpt,
+                                      .is_output = d->is_output,
+                                      .is_unsaved = !scr_flush_is_saved(
+                                          NULL, index, d->id, e ? e->dataset : NULL),
+                                      .size = d->size,
+                                      .files = d->files,
+                                      .created = d->created / 1000000 };
+    return c->of[at].name && (c->of[at].job || !d->jobid) ? SCR_OK : SCR_E_NOMEM;
+}
+
+/* Adds one copy, unless its filemaps contradict each other or it was never completed.
+ */
+static int add_usable(struct scr_incaches *c, const struct scr_survey *s, int id,
+                      const struct scr_index *index)
+{
+    struct scr_survey_dataset d;
+    struct scr_err why = SCR_ERR_INIT;
+    enum scr_survey_state state = SCR_SURVEY_LOST;
+    int rc = scr_survey_dataset(s, id, &d, &why);
+    if (rc != SCR_OK)
+        return rc == SCR_E_NOMEM ? rc : SCR_OK;
+    rc = scr_survey_judge(s, &d, 0, &state, &why);
+    if (rc == SCR_OK && d.d.id != 0 && state <= SCR_SURVEY_PARTIAL)
+        rc = add_one(c, s, &d.d, index);
+    scr_survey_dataset_fini(&d);
+    return rc;
+}
+
+int scr_incaches_add_found(struct scr_incaches *c, const struct scr_survey *s,
+                           const struct scr_index *index, struct scr_err *err)
+{
+    int *ids = NULL, n = 0, rc = scr_survey_ids(s, &ids, &n);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        const struct scr_survey *at = scr_survey_copy(s, ids[i]);
+        for (; at != NULL && rc == SCR_OK && !is_listed(c, ids[i]);
+             at = scr_survey_copy(at->next, ids[i]))
+            rc = add_usable(c, at, ids[i], index);
+    }
+    free(ids);
+    return rc == SCR_OK ? rc : scr_no_memory(err);
+}
+
+/* --- where they are --- */
+
 int scr_incaches_set_nodes(struct scr_incaches *c, const char *job, const char *nodes)
 {
     for (size_t i = 0; i < c->n; i++) {

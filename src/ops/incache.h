@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datasets in caches that this process cannot look at, as flush.scr lists them: for
- * commands on a login node. */
+/* Datasets in cache: those that flush.scr lists, as this process cannot look at all
+ * caches, for example on a login node, and those that the caches in reach have. */
 #ifndef SCR_OPS_INCACHE_H
 #define SCR_OPS_INCACHE_H
 
 #include "fmt/index.h"
+#include "red/survey.h"
 #include "store/prefix.h"
 
 struct scr_incache {
@@ -30,6 +31,11 @@ int scr_incaches_read(const struct scr_env *env, const struct scr_prefix *p,
 /* Datasets of this job were written on these nodes; NULL: not known. SCR_OK or
  * SCR_E_NOMEM. */
 int scr_incaches_set_nodes(struct scr_incaches *c, const char *job, const char *nodes);
+/* Adds the datasets of the caches in reach that a restart can use and that are not
+ * listed: a run removes from flush.scr the datasets that it does not find with its
+ * settings. */
+int scr_incaches_add_found(struct scr_incaches *c, const struct scr_survey *s,
+                           const struct scr_index *index, struct scr_err *err);
 void scr_incaches_fini(struct scr_incaches *c);
 /* The newest checkpoint, else the newest dataset; NULL: there is none. */
 const struct scr_incache *scr_incaches_newest(const struct scr_incaches *c);

@@ -218,29 +218,26 @@ static int judge_copies(const struct scr_judge *q, const struct scr_survey *s, i
     return SCR_OK;
 }
 
-static int judge_cache(const struct scr_judge *q, const struct scr_index *index,
-                       struct scr_judgement *j, struct scr_err *err)
+static int judge_seen(const struct scr_judge *q, const struct scr_survey *s,
+                      const struct scr_index *index, struct scr_judgement *j,
+                      struct scr_err *err)
 {
-    struct scr_survey s;
     int *ids = NULL, n = 0;
     int rc;
-    TRY_OUT(scr_survey_open(&s, q->env, q->cntl, q->ncntl, err));
-    for (size_t i = 0; i < q->nshared; i++)
-        TRY_OUT(scr_survey_add_shared(&s, q->shared[i], err));
-    TRY_OUT(scr_survey_ids(&s, &ids, &n) == SCR_OK ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(scr_survey_ids(s, &ids, &n) == SCR_OK ? SCR_OK : scr_no_memory(err));
     for (int i = n - 1; i >= 0; i--) {
         struct scr_candidate *c = add(j, ids[i], 1);
-        TRY_OUT(c ? judge_copies(q, &s, ids[i], index, c, err) : scr_no_memory(err));
+        TRY_OUT(c ? judge_copies(q, s, ids[i], index, c, err) : scr_no_memory(err));
     }
 out:
     free(ids);
-    scr_survey_fini(&s);
     return rc;
 }
 
 /* --- in caches out of reach --- */
 
-static int add_unseen(struct scr_judgement *j, const struct scr_incache *is)
+static int add_unseen(const struct scr_judge *q, struct scr_judgement *j,
+                      const struct scr_incache *is)
 {
     struct scr_candidate *c = add(j, is->id, 1);
     if (c == NULL)
@@ -250,24 +247,45 @@ static int add_unseen(struct scr_judgement *j, const struct scr_incache *is)
     c->is_ckpt = is->is_ckpt;
     c->reason = scr_candidate_state_name(SCR_CANDIDATE_UNSEEN);
     if (where != NULL)
-        find(c, SCR_CANDIDATE_UNSEEN, "%s, by flush.scr: not looked at", where);
+        find(c, SCR_CANDIDATE_UNSEEN, "%s, by flush.scr: %s", where,
+             q->ncntl + q->nshared > 0 ? "not found in the caches in reach"
+                                       : "not looked at");
     free(where);
     return c->name != NULL && c->why != NULL ? SCR_OK : SCR_E_NOMEM;
 }
 
-static int list_unseen(const struct scr_judge *q, const struct scr_index *index,
-                       struct scr_judgement *j, struct scr_err *err)
+/* Datasets that flush.scr lists and no cache in reach has. */
+static int list_unseen(const struct scr_judge *q, const struct scr_survey *s,
+                       const struct scr_index *index, struct scr_judgement *j,
+                       struct scr_err *err)
 {
     struct scr_incaches caches = { 0 };
     int rc;
-    if (!q->unseen || q->ncntl > 0 || q->nshared > 0)
+    if (!q->unseen)
         return SCR_OK;
     TRY_OUT(scr_incaches_look(q->env, q->prefix, index, &caches, err));
     for (size_t i = 0; i < caches.n; i++)
-        TRY_OUT(add_unseen(j, &caches.of[i]) == SCR_OK ? SCR_OK : scr_no_memory(err));
+        if (scr_survey_copy(s, caches.of[i].id) == NULL &&
+            add_unseen(q, j, &caches.of[i]) != SCR_OK)
+            TRY_OUT(scr_no_memory(err));
     j->unseen = j->n;
 out:
     scr_incaches_fini(&caches);
+    return rc;
+}
+
+static int judge_caches(const struct scr_judge *q, const struct scr_index *index,
+                        struct scr_judgement *j, struct scr_err *err)
+{
+    struct scr_survey s;
+    int rc;
+    TRY_OUT(scr_survey_open(&s, q->env, q->cntl, q->ncntl, err));
+    for (size_t i = 0; i < q->nshared; i++)
+        TRY_OUT(scr_survey_add_shared(&s, q->shared[i], err));
+    TRY_OUT(list_unseen(q, &s, index, j, err));
+    TRY_OUT(judge_seen(q, &s, index, j, err));
+out:
+    scr_survey_fini(&s);
     return rc;
 }
 
@@ -651,8 +669,7 @@ int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_e
     TRY_OUT(scr_prefix_index_look(q->env, q->prefix, &index, err));
     TRY_OUT(scr_arrivals_look(q->env, q->prefix, &index, NULL, &arrived, err));
     TRY_OUT(scr_replacings_look(q->env, q->prefix, &index, err));
-    TRY_OUT(list_unseen(q, &index, out, err));
-    TRY_OUT(judge_cache(q, &index, out, err));
+    TRY_OUT(judge_caches(q, &index, out, err));
     TRY_OUT(judge_prefix(q, &index, out, err));
     TRY_OUT(find_lost(q, &index, out, err));
     TRY_OUT(finish(q, out, err));

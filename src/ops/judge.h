@@ -22,7 +22,7 @@ enum scr_candidate_state {
     SCR_CANDIDATE_CORRUPT,    /* summary, rank2file or a file is missing or damaged */
     SCR_CANDIDATE_VERSION,    /* written by a newer version */
     SCR_CANDIDATE_UNREADABLE, /* cannot be looked at now */
-    SCR_CANDIDATE_UNSEEN      /* in a cache out of reach, as flush.scr lists it */
+    SCR_CANDIDATE_UNSEEN      /* in caches out of reach, as flush.scr lists it */
 };
 /* "complete", "mendable", … */
 const char *scr_candidate_state_name(enum scr_candidate_state s);
@@ -63,7 +63,8 @@ struct scr_judge {
     size_t ncntl;
     const char *const *shared; /* caches that all nodes share, nshared of them */
     size_t nshared;
-    int unseen;     /* 1: with no cache in reach those that flush.scr lists are added */
+    int unseen;     /* 1: those that flush.scr lists and no cache in reach has are added
+                     */
     int ranks;      /* of the run to come; 0: as many as wrote the dataset */
     int any_ranks;  /* SCR_RESTART_ANY_RANKS: it takes what other numbers wrote */
     int with_crc;   /* read every byte; else sizes only */

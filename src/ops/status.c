@@ -125,11 +125,6 @@ static int read_flush_file(struct look *l, struct scr_err *err)
     TRY(note(l, rc, &why, err));
     if (scr_incaches_set_nodes(&l->cached, l->s->log.job, l->s->log.nodelist) != SCR_OK)
         return scr_no_memory(err);
-    for (size_t i = 0; i < l->cached.n; i++) {
-        l->s->cache.unsaved += l->cached.of[i].is_unsaved;
-        l->s->cache.unsaved_outs +=
-            l->cached.of[i].is_unsaved && l->cached.of[i].is_output;
-    }
     return SCR_OK;
 }
 
@@ -413,16 +408,37 @@ static int look_into(const struct scr_survey *survey, int id,
     return SCR_OK;
 }
 
+/* A restart here cannot find it, one elsewhere may. */
+static int note_away(struct look *l, const struct scr_incache *away,
+                     struct scr_err *err)
+{
+    char *where = scr_incache_text(away);
+    TRY(where ? SCR_OK : scr_no_memory(err));
+    scr_status_note(l->s,
+                    "dataset %d (%s) is %s, by flush.scr, and not found in the caches "
+                    "in reach: a restart that finds these caches takes it",
+                    away->id, away->name, where);
+    free(where);
+    return SCR_OK;
+}
+
 /* The newest checkpoint that the caches in reach do not show to be lost; if there is
- * none the newest checkpoint, else dataset. survey NULL: no cache is in reach. */
+ * none the newest checkpoint, else dataset. A restart here cannot take a checkpoint
+ * that they have nothing of: an older one that they have all of comes first. survey
+ * NULL: no cache is in reach. */
 static int choose_cached(struct look *l, const struct scr_survey *survey,
                          const struct scr_incache **best, struct scr_err *err)
 {
-    struct scr_status_cache *c = &l->s->cache, found = *c;
+    struct scr_status_cache *c = &l->s->cache, found = *c, blank = *c;
+    const struct scr_incache *away = NULL;
     for (size_t i = 0; i < l->cached.n; i++) {
         const struct scr_incache *at = &l->cached.of[i];
         if (!at->is_ckpt)
             continue;
+        if (survey != NULL && scr_survey_copy(survey, at->id) == NULL) {
+            away = away ? away : at;
+            continue;
+        }
         if (survey != NULL)
             TRY(look_into(survey, at->id, &found, err));
         if (*best == NULL || !found.is_lost) {
@@ -430,11 +446,27 @@ static int choose_cached(struct look *l, const struct scr_survey *survey,
             *c = found;
         }
         if (!found.is_lost)
-            return SCR_OK;
+            break;
+    }
+    if (away != NULL && c->is_seen)
+        return away->id > (*best)->id ? note_away(l, away, err) : SCR_OK;
+    if (away != NULL && (*best == NULL || c->is_lost || away->id > (*best)->id)) {
+        *best = away;
+        *c = blank;
+        c->is_away = 1;
     }
     if (*best == NULL)
         *best = scr_incaches_newest(&l->cached);
     return SCR_OK;
+}
+
+static void count_unsaved(struct look *l)
+{
+    for (size_t i = 0; i < l->cached.n; i++) {
+        l->s->cache.unsaved += l->cached.of[i].is_unsaved;
+        l->s->cache.unsaved_outs +=
+            l->cached.of[i].is_unsaved && l->cached.of[i].is_output;
+    }
 }
 
 /* Without a look into all of it: by the event log, less the nodes lost since. */
@@ -482,20 +514,23 @@ static int find_cached(struct look *l, struct scr_err *err)
     struct scr_survey survey = { 0 };
     struct scr_err why = SCR_ERR_INIT;
     const struct scr_incache *best = NULL;
-    int rc, has_survey = l->q->ncntl + l->q->nshared > 0 && l->cached.n > 0;
+    int rc, in_reach = l->q->ncntl + l->q->nshared > 0, has_survey = in_reach;
     l->s->cache.survives = -1;
-    l->s->cache.in_reach = l->q->ncntl + l->q->nshared > 0;
+    l->s->cache.in_reach = in_reach;
     if (has_survey) {
         rc = open_survey(l, &survey, &why);
         has_survey = rc == SCR_OK;
         TRY_OUT(note(l, rc, &why, err));
     }
+    if (has_survey)
+        TRY_OUT(scr_incaches_add_found(&l->cached, &survey, &l->index, err));
+    count_unsaved(l);
     TRY_OUT(choose_cached(l, has_survey ? &survey : NULL, &best, err));
     if (best != NULL)
         TRY_OUT(take_cached(l, best, err));
     count_losses(l);
 out:
-    if (l->q->ncntl + l->q->nshared > 0 && l->cached.n > 0)
+    if (in_reach)
         scr_survey_fini(&survey);
     return rc;
 }

@@ -43,6 +43,7 @@ struct scr_status_cache {
     struct scr_status_dataset d; /* newest checkpoint, else dataset, in cache */
     char *job, *nodes;
     int in_reach;    /* a cache of the job is */
+    int is_away;     /* the caches in reach have nothing of it */
     int is_seen;     /* the caches in reach have all of it, or can rebuild it */
     int is_lost;     /* more of it is lost than its redundancy can rebuild */
     int is_mendable; /* some of it is lost, and can be rebuilt */

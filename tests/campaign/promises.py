@@ -292,7 +292,7 @@ class History:
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         said = re.search(r"^a restart (takes dataset (\d+)|finds nothing)", process.stdout, re.M)
         away = {os.path.basename(path)[6:] for path in glob.glob(self.path("*", "vnode.*"))} - set(self.nodes)
-        is_known = said and not away and not re.search(r"cache +(partial|unseen)", process.stdout)
+        is_known = said and not away and not re.search(r"cache +(partial|unseen.*not looked at)", process.stdout)
         self.told.append("".join(f"    {line}\n" for line in process.stdout.splitlines()).rstrip("\n"))
         case.guess(job, int(ranks), int(said[2] or 0) if is_known else None)
 

@@ -316,3 +316,36 @@ status_is 0
 row note "configuration: SCR_FLUSH=sometimes"
 run scr status --line
 has 0 ", 1 note"
+
+# --- caches of one run in reach, those of a later run elsewhere: as scr why says ---
+mkdir ../apart
+cd ../apart || exit 99
+export SCR_CNTL_BASE="$base" SCR_CACHE_BASE="$base"
+cli_cache "$base" tester 1234 10 XOR 4 4 "$PWD"
+rm .scr/flush.scr # a run that did not find it
+status_is 0
+row cache "dataset 10 (ckpt.10), "
+row cache "survives the loss of 1 more node (XOR)"
+row prefix "nothing; 1 dataset in cache only"
+row restart "from dataset 10 in cache"
+run scr why
+has 0 "a restart takes dataset 10 (ckpt.10) from cache"
+cli_cache "$tmp/elsewhere" tester 1234 20 XOR 4 4 "$PWD"
+log 400 RUN_START '"ranks":4,"nodes":4,"nodelist":"m[1-4]"'
+status_is 0
+row cache "dataset 10 (ckpt.10), "
+! grep -qE "^cache .*on nodes" "$out" || fail "nodes of another run"
+row restart "from dataset 10 in cache"
+row note "dataset 20 (ckpt.20) is in cache on nodes m[1-4] of job 1234, by flush.scr, and not found in the caches in"
+run scr why
+has 0 "    20 cache  unseen     ckpt.20: in cache on nodes m[1-4] of job 1234, by flush.scr: not found in the caches in reach"
+has 0 "a restart that finds these caches takes dataset 20 (ckpt.20); without them"
+has 0 "a restart takes dataset 10 (ckpt.10) from cache"
+rm -r "$base"/vnode.n*/tester/scr.1234/prefix.*/scr.dataset.10
+status_is 0
+row cache "dataset 20 (ckpt.20), "
+row cache "; no cache in reach has any of it, this is what flush.scr and the event log say"
+row restart "from dataset 20 in cache while the allocation lasts"
+run scr why
+has 1 "a restart that finds these caches takes dataset 20 (ckpt.20); without them"
+has 1 "a restart finds nothing"
