@@ -426,6 +426,17 @@ static int protect_all(struct scr_ctx *ctx, const scr_hash *dset, int *may_go, i
     return rc;
 }
 
+/* Of the least protected set: one of a single member is SINGLE, for example all sets of
+ * a run on one node. */
+static enum scr_scheme least_scheme(const struct scr_ctx *ctx,
+                                    const struct scr_reddesc *red)
+{
+    return ctx->cache.losses[red->index] > 0 ||
+                   scr_store_is_shared(&ctx->descs.store[red->store])
+               ? red->scheme
+               : SCR_SCHEME_SINGLE;
+}
+
 static int seal_and_protect_all(struct scr_ctx *ctx, int valid, int *may_go,
                                 struct scr_err *err)
 {
@@ -460,7 +471,7 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, int *may_go,
     ctx->out.encode = scr_now_mono() - start;
     SCR_EVENT(ctx, .event = "ENCODE", .dset = ctx->out.id,
               .bytes = (int64_t)total.v[BYTES], .secs = ctx->out.encode,
-              .to = scr_scheme_name(ctx->out.red->scheme));
+              .to = scr_scheme_name(least_scheme(ctx, ctx->out.red)));
     /* The number may have marks of a dataset that is long gone. */
     scr_flush_mark(ctx, ctx->out.id, SCR_LOC_CACHE,
                    SCR_LOC_PFS | SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);

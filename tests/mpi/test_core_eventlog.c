@@ -157,6 +157,22 @@ JOB_CASE(a_run_that_ends_well, 4)
     CHECK_STR(end.texts[NOTE], "");
 }
 
+/* XOR where the sets have members on several nodes, SINGLE where they cannot. */
+JOB_CASE(the_scheme_is_the_one_that_was_applied, 4)
+{
+    struct scr_ctx *ctx = job_start(job, "n1", "SCR_COPY_TYPE=XOR", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_end(job, ctx);
+    ctx = job_start(job, "n[1-2]", "SCR_COPY_TYPE=XOR", NULL);
+    job_checkpoint(job, ctx, "two", 2);
+    job_end(job, ctx);
+    const struct seen alone = look(job, "ENCODE", 0), set = look(job, "ENCODE", 1);
+    if (job->rank != 0)
+        return;
+    CHECK_STR(alone.texts[WHERE], "SINGLE");
+    CHECK_STR(set.texts[WHERE], "XOR");
+}
+
 /* A node is lost: the next run says so, and where its files are again. */
 JOB_CASE(a_run_that_fails, 4)
 {
@@ -351,7 +367,8 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(a_run_that_ends_well), RUN(a_run_that_fails),
+        MPI_CASES(RUN(a_run_that_ends_well),
+                  RUN(the_scheme_is_the_one_that_was_applied), RUN(a_run_that_fails),
                   RUN(intact_datasets_are_not_rebuilt), RUN(a_start_that_fetches),
                   RUN(a_checkpoint_that_fails), RUN(a_halt),
                   RUN(an_open_run_of_another_job_is_no_failure),
