@@ -51,7 +51,7 @@ static int judge(struct scr_tool *t, const struct scr_args *a,
     return scr_judge(&q, j, err);
 }
 
-int scr_candidates(struct scr_tool *t, const struct scr_args *a,
+int scr_candidates(struct scr_tool *t, const struct scr_args *a, int warns,
                    struct scr_judgement *j, struct scr_err *err)
 {
     struct scr_reach reach = { 0 };
@@ -61,7 +61,8 @@ int scr_candidates(struct scr_tool *t, const struct scr_args *a,
     int rc;
     TRY_OUT(scr_tool_exclusive(t, a, err, rows));
     TRY_OUT(scr_tool_prefix(t, prefix, 0, err));
-    TRY_OUT(scr_tool_cfg_quiet(t, t->prefix.path, err));
+    TRY_OUT(warns ? scr_tool_cfg(t, t->prefix.path, err)
+                  : scr_tool_cfg_quiet(t, t->prefix.path, err));
     if (a->opt[SCR_CAND_NO_CACHE] == NULL) {
         TRY_OUT(scr_tool_reach(t, t->prefix.path, cntl, &reach, err));
         scr_tool_tell_scr3(t);

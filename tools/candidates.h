@@ -28,8 +28,9 @@ enum {
     [SCR_CAND_CRC] = { "crc", 0, NULL, "read every file and compare its CRC32" },      \
     [SCR_CAND_JSON] = { "json", 0, NULL, "print JSON" }
 
-/* Opens the prefix and finds the states. Free with scr_judgement_fini in any case. */
-int scr_candidates(struct scr_tool *t, const struct scr_args *a,
+/* Opens the prefix and finds the states. warns: 1: prints the warnings of the
+ * configuration that a run prints. Free with scr_judgement_fini in any case. */
+int scr_candidates(struct scr_tool *t, const struct scr_args *a, int warns,
                    struct scr_judgement *j, struct scr_err *err);
 /* One object a candidate, as a JSON array; NULL: out of memory. */
 struct json_t *scr_candidates_json(const struct scr_judgement *j);

@@ -32,7 +32,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     struct scr_judgement j;
     int rc;
-    TRY_OUT(scr_candidates(t, a, &j, err));
+    TRY_OUT(scr_candidates(t, a, 0, &j, err));
     TRY_OUT(tell(t, a, j.taken, err));
     if (j.taken == NULL)
         TRY_OUT(SCR_TOOL_NO);

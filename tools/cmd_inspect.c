@@ -52,7 +52,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct scr_args used;
     int usable = 0;
     TRY(take_options(t, a, &used, err));
-    int rc = scr_candidates(t, &used, &j, err);
+    int rc = scr_candidates(t, &used, 0, &j, err);
     if (rc == SCR_OK && a->opt[SCR_CAND_JSON] != NULL)
         rc = scr_tool_json(t, scr_candidates_json(&j), err);
     else if (rc == SCR_OK)

@@ -152,11 +152,15 @@ static int print(struct scr_tool *t, const struct scr_args *a,
 static int look_once(struct view *v, const struct scr_args *a, struct scr_err *err)
 {
     struct scr_status s = { 0 };
+    struct scr_err no_cfg = SCR_ERR_INIT;
+    int is_text = a->opt[OPT_JSON] == NULL && a->opt[OPT_PROMETHEUS] == NULL &&
+                  a->opt[OPT_LINE] == NULL;
     int rc, is_good;
+    if (is_text) /* with its warnings; an error becomes a note */
+        (void)scr_tool_cfg(v->t, v->t->prefix.path, &no_cfg);
     TRY_OUT(look(v, &s, err));
     is_good = scr_status_is_good(&s);
-    if (a->opt[OPT_JSON] == NULL && a->opt[OPT_PROMETHEUS] == NULL &&
-        a->opt[OPT_LINE] == NULL)
+    if (is_text)
         scr_tool_note_no_data(v->t);
     TRY_OUT(print(v->t, a, &s, err));
     rc = is_good ? SCR_OK : SCR_TOOL_NO;

@@ -45,7 +45,7 @@ static void print_text(struct scr_tool *t, const struct scr_judgement *j)
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct scr_judgement j;
-    int rc = scr_candidates(t, a, &j, err);
+    int rc = scr_candidates(t, a, a->opt[SCR_CAND_JSON] == NULL, &j, err);
     if (rc == SCR_OK && a->opt[SCR_CAND_JSON] != NULL) {
         rc = scr_tool_json(t, scr_candidates_json(&j), err);
     } else if (rc == SCR_OK) {

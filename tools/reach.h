@@ -16,8 +16,8 @@ struct scr_reach {
 /* Warns where SCR 3.x has datasets in cache on this node. */
 void scr_tool_tell_scr3(struct scr_tool *t);
 
-/* scr_tool_cfg without its warnings: what is odd in a configuration is for scr param to
- * say. */
+/* scr_tool_cfg without its warnings, which scr param, scr status and scr why print:
+ * other commands run many times in scripts. */
 int scr_tool_cfg_quiet(struct scr_tool *t, const char *prefix, struct scr_err *err);
 
 /* Identity of the prefix directory that the configuration names; none if there is no

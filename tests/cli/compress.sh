@@ -4,6 +4,9 @@
 # Datasets with compressed files: scr verify, scr why, scr_index --add, and --extract for users
 # without SCR, which replaces nothing (invariant P19). And progress bars of long commands.
 . "${0%/*}/lib.sh"
+# scr why warns about every SCR_* variable that is no parameter: the tests' own are not exported
+source=$SCR_TEST_SOURCE bin=$SCR_TEST_BIN helpers=$SCR_TEST_HELPERS
+unset SCR_TEST_BIN SCR_TEST_HELPERS SCR_TEST_SOURCE SCR_TEST_VERSION
 
 # plain: the files of the dataset as the program wrote them, in keep/
 mkdir -p step/deep keep/step/deep
@@ -16,13 +19,13 @@ run scr_index --add-directory step 'big.%r' 'deep/small.%r'
 has 0 'dataset 1: "step", 6 files of 3 ranks'
 
 # --- bars, of plain files too: only where stderr is a terminal ---
-case $(ldd "$SCR_TEST_BIN/scr" 2>/dev/null) in
+case $(ldd "$bin/scr" 2>/dev/null) in
 *asan*) clock= ;; # wants to be preloaded first
-*) clock=$(find "$SCR_TEST_HELPERS" -name 'libcli_clock.so') ;;
+*) clock=$(find "$helpers" -name 'libcli_clock.so') ;;
 esac
 bar() {
     ran="a bar of $*"
-    LD_PRELOAD=$clock python3 "$SCR_TEST_SOURCE/tests/cli/on_tty.py" "$@" >"$out" 2>"$err"
+    LD_PRELOAD=$clock python3 "$source/tests/cli/on_tty.py" "$@" >"$out" 2>"$err"
     status=$?
     has 0 "% "
     has 0 " KiB of "

@@ -4,8 +4,12 @@
 # scr status: each state of a job, by the files of its prefix directory alone and with its caches,
 # and files that are damaged or missing.
 . "${0%/*}/lib.sh"
+# scr status warns about every SCR_* variable that is no parameter: the tests' own are not exported
+source=$SCR_TEST_SOURCE version=$SCR_TEST_VERSION
+unset SCR_TEST_BIN SCR_TEST_HELPERS SCR_TEST_SOURCE SCR_TEST_VERSION
+SCR_TEST_VERSION=$version
 for name in $(env | sed -n 's/^\(\(SLURM\|LSB\|PBS\|FLUX\)_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
-base=$tmp/node golden=$SCR_TEST_SOURCE/tests/golden
+base=$tmp/node golden=$source/tests/golden
 mkdir "$base" prefix
 cd prefix || exit 99
 export SCR_CNTL_BASE="$base" SCR_CACHE_BASE="$base" SCR_USER_NAME=tester SCR_JOB_ID=1234
@@ -78,6 +82,11 @@ run scr status --prefix "$tmp/none"
 fails 2 "$tmp/none"
 run scr status --json --line
 fails 2 "options --json and --line exclude each other"
+SCR_FLSUH=1 run scr status
+warns 1 "scr status: warning: unknown parameter SCR_FLSUH (environment): did you mean SCR_FLUSH?"
+SCR_FLSUH=1 run scr status --line
+is 1 "none"
+check "no warning with a line" ! -s "$err"
 run scr status --watch=soon
 fails 2 'option --watch: "soon" is no time'
 run scr status --watch soon
@@ -189,7 +198,7 @@ row "time left" "2.5 h, the allocation ends "
 row halt "as soon as it can: less than 9100 seconds left"
 json 's["run"]["process"].startswith("process") and 370 < s["checkpoint"]["next"] - s["time"] < 390'
 export SLURM_JOBID=1234 SLURM_NODELIST='n[1-6]'
-SCR_JOB_ID='' PATH=$SCR_TEST_SOURCE/tests/fixtures/rm/slurm/bin:$PATH status_is 0 # it is this job's allocation
+SCR_JOB_ID='' PATH=$source/tests/fixtures/rm/slurm/bin:$PATH status_is 0 # it is this job's allocation
 row "so far" "1 node lost (n3), 1 spare node"
 json 's["history"]["spares"] == 1 and s["run"]["job"] == "1234"'
 unset SLURM_JOBID SLURM_NODELIST

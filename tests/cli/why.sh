@@ -3,6 +3,10 @@
 # shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
 # scr why, scr_have_restart and scr_inspect: what a restart would take, and why not the others.
 . "${0%/*}/lib.sh"
+# scr why warns about every SCR_* variable that is no parameter: the tests' own are not exported
+source=$SCR_TEST_SOURCE version=$SCR_TEST_VERSION
+unset SCR_TEST_BIN SCR_TEST_HELPERS SCR_TEST_SOURCE SCR_TEST_VERSION
+SCR_TEST_VERSION=$version
 base=$tmp/node
 mkdir "$base" prefix
 cd prefix || exit 99
@@ -57,7 +61,7 @@ rm .scr/scr.dataset.5/rank2file; bare 5
 scr_index --drop ckpt.4
 rm ckpt.3/rank_2.dat; bare 3
 scr_index --add 3 >/dev/null 2>&1           # incomplete
-cp "$SCR_TEST_SOURCE"/tests/golden/summary/bad-version-7.scr .scr/scr.dataset.18/summary.scr
+cp "$source"/tests/golden/summary/bad-version-7.scr .scr/scr.dataset.18/summary.scr
 cli_scavenge "$PWD" 17 XOR 4 4              # of four ranks
 scr_index --build 17 >/dev/null
 scr_index --current ckpt.1
@@ -405,6 +409,13 @@ has 1 "a restart finds nothing"
 ! grep -q "is lost" "$out" || fail "the flush file is damaged"
 cd ../prefix || exit 99
 
+# --- a name that counts for nothing, as in a run ---
+SCR_FLSUH=1 run scr why --no-cache
+[ "$(grep -c "scr why: warning: unknown parameter SCR_FLSUH (environment): did you mean SCR_FLUSH?" "$err")" -eq 1 ] ||
+    fail "one warning expected"
+SCR_FLSUH=1 run scr why --no-cache --json
+check "no warning with JSON" ! -s "$err"
+
 # --- wrong use ---
 run scr why --ranks none
 fails 2 "option --ranks"
@@ -418,6 +429,6 @@ run scr why here
 fails 2 'unexpected argument "here"'
 
 # an index of the future is the reason for everything
-cp "$SCR_TEST_SOURCE"/tests/golden/index/bad-version-*.scr .scr/index.scr
+cp "$source"/tests/golden/index/bad-version-*.scr .scr/index.scr
 run scr why
 fails 2 "newer than this reader"
