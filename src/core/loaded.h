@@ -38,6 +38,7 @@ struct scr_restart {
     double start; /* of SCR_Start_restart, scr_now_mono() */
     int refused;  /* first error of SCR_Route_file that is of what was asked for, not of
                      the checkpoint; SCR_OK: none */
+    int damaged;  /* it had one of the checkpoint */
     char *name;
     char *dir; /* has most of this rank's files in cache; NULL: has none */
     /* of struct scr_readable: this rank's files, and others it has asked for; by name

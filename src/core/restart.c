@@ -306,6 +306,7 @@ static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
 
 /* What a rank says of the checkpoint it was offered. The first of all ranks counts. */
 enum verdict {
+    DAMAGED, /* it was told that a file is damaged or cannot be read */
     OUTSIDE, /* it asked for files outside the prefix directory, which none has */
     ASIDE,   /* it could not ask for files of this one */
     BAD,
@@ -316,6 +317,7 @@ static enum verdict verdict_of(const struct scr_ctx *ctx, int valid)
 {
     int refused = ctx->restart.refused;
     return valid                      ? GOOD
+           : ctx->restart.damaged     ? DAMAGED
            : refused == SCR_E_OUTSIDE ? OUTSIDE
            : refused != SCR_OK        ? ASIDE
                                       : BAD;
@@ -357,8 +359,8 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
     }
     struct scr_err why = SCR_ERR_INIT;
     int id = ctx->restart.id;
-    int rc =
-        verdict == BAD ? give_up_all(ctx, &why) : set_aside_all(ctx, verdict, &why);
+    int rc = verdict == BAD || verdict == DAMAGED ? give_up_all(ctx, &why)
+                                                  : set_aside_all(ctx, verdict, &why);
     if (rc != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "fall-back to an older checkpoint: %s",
                 why.text);

@@ -328,6 +328,13 @@ static int is_of_request(int rc)
            rc == SCR_E_ARG || rc == SCR_E_NOMEM;
 }
 
+static void note_error(struct scr_restart *r, int rc)
+{
+    r->damaged |= rc != SCR_OK && !is_of_request(rc);
+    if (r->refused == SCR_OK && is_of_request(rc))
+        r->refused = rc;
+}
+
 int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
 {
     enum { TOLD = 5 }; /* failures of a rank that have a line each */
@@ -340,9 +347,8 @@ int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err 
     else if (rc != SCR_OK &&
              writing) /* the rest are counted for the message of the end */
         ctx->is_told = ++ctx->out.more_refused >= TOLD;
-    if (ctx->state == SCR_STATE_RESTART && ctx->restart.refused == SCR_OK &&
-        is_of_request(rc))
-        ctx->restart.refused = rc;
+    if (ctx->state == SCR_STATE_RESTART)
+        note_error(&ctx->restart, rc);
     if (rc != SCR_OK && err != NULL)
         *err = mine;
     return rc;
