@@ -111,11 +111,18 @@ int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return SCR_OK;
 }
 
-/* An output in cache goes to the prefix; if that is all it is, it leaves the cache. */
-static int flush_output_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+/* Output, and a checkpoint that was set aside: a newer one does not replace them. */
+static int is_owed(const struct scr_ctx *ctx, int id)
+{
+    return (scr_cache_kind(ctx, id) & SCR_IS_OUTPUT) != 0 ||
+           scr_cache_held(ctx, id)->set_aside;
+}
+
+/* It goes to the prefix; if output is all it is, it leaves the cache. */
+static int flush_owed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int kind = scr_cache_kind(ctx, id);
-    if ((kind & SCR_IS_OUTPUT) == 0)
+    if (!is_owed(ctx, id))
         return SCR_OK;
     int rc = scr_flush_or_give_way_all(ctx, id, err);
     return rc == SCR_OK && kind == SCR_IS_OUTPUT
@@ -128,7 +135,7 @@ void scr_flush_left_all(struct scr_ctx *ctx)
     for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;) {
         struct scr_err why = SCR_ERR_INIT;
         if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN) &&
-            flush_output_all(ctx, id, &why) != SCR_OK)
+            flush_owed_all(ctx, id, &why) != SCR_OK)
             scr_log(&ctx->log, SCR_LOG_WARN,
                     "cannot flush output dataset %d, written by a different number of "
                     "ranks: %s; kept in cache, retried later",
@@ -152,8 +159,7 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
     (void)scr_async_wait_all(ctx, 0, NULL); /* nor does one of these */
     for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;) {
         struct scr_err why = SCR_ERR_INIT;
-        int one =
-            scr_cache_is_ready(ctx, id) ? flush_output_all(ctx, id, &why) : SCR_OK;
+        int one = scr_cache_is_ready(ctx, id) ? flush_owed_all(ctx, id, &why) : SCR_OK;
         rc = scr_first(rc, tell_flush(ctx, id, one, &why, err));
     }
     scr_flush_left_all(ctx);
@@ -176,7 +182,7 @@ static void list_unsaved(const struct scr_ctx *ctx, struct scr_str *names)
         if (!scr_cache_is_ready(ctx, id) ||
             scr_cache_dataset(ctx, id, &d, NULL) != SCR_OK)
             continue;
-        if ((d.is_output || id == newest) && !scr_flush_is_settled_here(ctx, id))
+        if ((is_owed(ctx, id) || id == newest) && !scr_flush_is_settled_here(ctx, id))
             scr_str_printf(names, "%s%s", names->len > 0 ? ", " : "", d.name);
     }
 }
@@ -202,9 +208,7 @@ int scr_cache_let_go_all(struct scr_ctx *ctx, int id, const char *why,
                          struct scr_err *err)
 {
     (void)scr_async_wait_all(ctx, id, NULL);
-    TRY((scr_cache_kind(ctx, id) & SCR_IS_OUTPUT)
-            ? scr_flush_or_give_way_all(ctx, id, err)
-            : SCR_OK);
+    TRY(is_owed(ctx, id) ? scr_flush_or_give_way_all(ctx, id, err) : SCR_OK);
     scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
             scr_cache_name_of(ctx, id), id);
     return scr_cache_drop_all(ctx, id, why, err);

@@ -73,6 +73,9 @@ static int edit_halt(scr_hash *file, void *arg, int *changed, struct scr_err *er
     struct scr_halt h;
     *changed = forget_old_reason(e, file);
     TRY(scr_halt_get(file, &h, err));
+    /* Two jobs in one prefix directory: neither ends the other. */
+    if (scr_halt_is_of_another(file, e->prm->job_id))
+        h.reason = NULL;
     if (e->count && h.checkpoints_left > 0) {
         h.checkpoints_left--;
         scr_hash_set_val_i64(file, "CheckpointsLeft", h.checkpoints_left);

@@ -306,7 +306,7 @@ static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
 
 /* What a rank says of the checkpoint it was offered. The first of all ranks counts. */
 enum verdict {
-    DAMAGED, /* it was told that a file is damaged or cannot be read */
+    DAMAGED, /* SCR_Route_file found a file damaged, or could not read it */
     OUTSIDE, /* it asked for files outside the prefix directory, which none has */
     ASIDE,   /* it could not ask for files of this one */
     BAD,

@@ -181,9 +181,10 @@ static void say_stays(struct scr_ctx *ctx, const struct scr_held *h, int foreign
                 scr_cache_name_of(ctx, h->id), h->id, why->text);
     else if (!h->told)
         scr_log(&ctx->log, SCR_LOG_WARN,
-                "output %s (dataset %d) cannot be flushed; kept in cache in addition "
+                "%s %s (dataset %d) cannot be flushed; kept in cache in addition "
                 "to SCR_CACHE_SIZE others while there is room, retried when the next "
                 "dataset needs its place; fix the error that keeps it from %s: %s",
+                (h->kind & SCR_IS_OUTPUT) ? "output" : "checkpoint",
                 scr_cache_name_of(ctx, h->id), h->id, ctx->prefix.path, why->text);
 }
 
@@ -309,7 +310,7 @@ static int check_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
             "make room there, or fix the error that keeps it from %s: %s",
             cache, scr_format_size(room, left, sizeof left),
             scr_format_size(bytes, need, sizeof need), scr_cache_name_of(ctx, id), id,
-            unflushed ? "is output that cannot be flushed" : "cannot be deleted",
+            unflushed ? "cannot be flushed" : "cannot be deleted",
             unflushed ? ctx->prefix.path : "leaving", stuck->text);
     return scr_agree_all(&ctx->world, rc, err);
 }
@@ -378,13 +379,23 @@ void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
 
 /* --- before the next is written --- */
 
+/* The checkpoint in cache from which this run would restart, 0: none. */
+static int newest_in_use(const struct scr_ctx *ctx)
+{
+    int id = 0;
+    while ((id = scr_cache_newest_ckpt(ctx, id)) > 0)
+        if (!scr_cache_held(ctx, id)->set_aside)
+            return id;
+    return 0;
+}
+
 /* An empty cache is reported once a run. last: the previous dataset; full: the
  * store that is short of room, else the user's number is the cause. */
 static void say_bare(struct scr_ctx *ctx, const struct scr_reddesc *red, int last,
                      const struct scr_err *full)
 {
     const struct scr_store *store = &ctx->descs.store[red->store];
-    if (last == 0 || ctx->told_bare || scr_cache_newest_ckpt(ctx, 0) > 0)
+    if (last == 0 || ctx->told_bare || newest_in_use(ctx) > 0)
         return;
     ctx->told_bare = 1;
     if (full->code != SCR_OK)
@@ -450,7 +461,7 @@ int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         const struct scr_room *room, struct scr_err *err)
 {
     struct scr_err full = SCR_ERR_INIT;
-    int last = scr_cache_newest_ckpt(ctx, 0);
+    int last = newest_in_use(ctx);
     int rc = evict_all(ctx, red, room, &full, err);
     say_bare(ctx, red, last, &full);
     return rc;

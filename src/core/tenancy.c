@@ -30,7 +30,7 @@
 enum { TELL_MS = 1000 };
 
 static const char to_do[] =
-    "end that run first, or give this run its own SCR_JOB_ID or prefix directory";
+    "end that run first, or give this run its own prefix directory (SCR_PREFIX)";
 
 /* A lock that another run may hold. */
 struct tenure {

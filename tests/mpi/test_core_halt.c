@@ -116,6 +116,28 @@ JOB_CASE(the_end_of_one_allocation_does_not_stop_the_next, 4)
     job_kill(job, ctx);
 }
 
+/* Two jobs in one prefix directory: each ends by reasons of its own. */
+JOB_CASE(the_end_of_another_job_does_not_stop_a_run, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    long now = (long)time(NULL);
+    MPI_Bcast(&now, 1, MPI_LONG, 0, job->comm);
+    struct job other;
+    job_share(t, &other, job, 4);
+    struct scr_ctx *ctx = start_in_allocation(job, "a1", now + 100000);
+    struct scr_ctx *beside = start_in_allocation(&other, "a2", now + 100000);
+    CHECK_RC(scr_finalize_all(beside, &err), SCR_OK, &err);
+    job_kill(&other, beside);
+    job_checkpoint(job, ctx, "c1", 1);
+    CHECK_INT(ctx->halt, 0);
+    CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
+    job_kill(job, ctx);
+    ctx = start_in_allocation(job, "a1", now + 100000);
+    CHECK_INT(ctx->halt, 1); /* its own end is what the file has now */
+    job_kill(job, ctx);
+    job_unshare(&other);
+}
+
 /* --- met when no checkpoint follows any more --- */
 
 static int set_conditions(scr_hash *h, void *arg, int *changed, struct scr_err *err)
@@ -416,6 +438,7 @@ int main(int argc, char **argv)
                   RUN(a_halt_whose_last_flush_failed_is_reported),
                   RUN(an_unknown_end_of_the_allocation_is_reported),
                   RUN(the_end_of_one_allocation_does_not_stop_the_next),
+                  RUN(the_end_of_another_job_does_not_stop_a_run),
                   RUN(that_a_run_has_ended_stops_the_next_of_its_allocation_only),
                   RUN(reasons_that_another_library_left_do_not_stop_a_run),
                   RUN(a_run_that_is_asked_to_halt_ends_with_its_next_checkpoint),

@@ -95,8 +95,10 @@ JOB_CASE(it_leaves_the_cache_when_a_newer_checkpoint_is_whole, 4)
     reject(job, ctx, 2, OUTSIDE_ALL);
     job_checkpoint(job, ctx, "three", 3);
     CHECK(scr_cache_is_ready(ctx, 2));
+    CHECK_INT(job_entry(job, 2, NULL, NULL), -1);
     job_checkpoint(job, ctx, "four", 4);
     CHECK(!scr_cache_has(ctx, 2));
+    CHECK(job_copied_ok(job, 2));           /* it was in cache only */
     job_check_restart(job, ctx, "four", 4); /* written since: it is offered */
     job_kill(job, ctx);
 }
@@ -121,11 +123,14 @@ JOB_CASE(after_an_unknown_name_an_older_checkpoint_is_offered, 4)
 /* The end of a run copies it to the prefix like any other. */
 JOB_CASE(it_is_flushed_at_the_end_of_the_run, 4)
 {
-    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=100", NULL);
+    struct scr_ctx *ctx =
+        job_start(job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=100", NULL);
     write_two(job, ctx);
     reject(job, ctx, 2, UNKNOWN);
+    job_checkpoint(job, ctx, "three", 3);
     job_end(job, ctx);
     CHECK(job_copied_ok(job, 2));
+    CHECK(job_copied_ok(job, 3));
 }
 
 /* What was read and found bad is no other start's. */
