@@ -359,8 +359,8 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
     }
     struct scr_err why = SCR_ERR_INIT;
     int id = ctx->restart.id;
-    int rc = verdict == BAD || verdict == DAMAGED ? give_up_all(ctx, &why)
-                                                  : set_aside_all(ctx, verdict, &why);
+    int unread = verdict == OUTSIDE || verdict == ASIDE;
+    int rc = unread ? set_aside_all(ctx, verdict, &why) : give_up_all(ctx, &why);
     if (rc != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "fall-back to an older checkpoint: %s",
                 why.text);
@@ -371,8 +371,9 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
                              "prefix directory: start the program where the "
                              "checkpoints were written, or with the SCR_PREFIX of then"
                            : "no older checkpoint is left";
-    return scr_fail(err, SCR_E_INVALID, 0,
-                    "SCR_Complete_restart: a rank passed valid=0; %s", next);
+    return scr_fail(
+        err, SCR_E_INVALID, 0, "SCR_Complete_restart: %s; %s",
+        unread ? "SCR_Route_file failed on a rank" : "a rank passed valid=0", next);
 }
 
 void scr_restart_close_all(struct scr_ctx *ctx, const char *call)
