@@ -25,6 +25,7 @@
 #include "par/pfs/owners.h"
 #include "red/member.h"
 #include "store/arrival.h"
+#include "store/deletion.h"
 #include "store/paths.h"
 #include "store/replacing.h"
 
@@ -51,21 +52,79 @@ static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n, int pendin
     return SCR_OK;
 }
 
+/* Ids of older datasets, malloc'd: of those that may get files meanwhile or may have
+ * lost some, and of those that have all their files. */
+struct older_ids {
+    int *pending, *claimed;
+    size_t npending, nclaimed;
+};
+
 /* Datasets that other processes write now: an application in its place, whose list is
- * not known yet, or a flush. What may be theirs is written next to its place. */
+ * not known yet, or a flush. Files that may be theirs are written next to their places.
+ * Leaves room in pending for all complete datasets. */
 static int add_writers(const struct scr_ctx *ctx, const struct scr_index *index,
-                       int **ids, size_t *n, struct scr_err *err)
+                       struct older_ids *o, struct scr_err *err)
 {
-    int *more = scr_reallocarray(*ids, *n + index->n + 1, sizeof *more);
+    int *more = scr_reallocarray(o->pending, o->npending + index->n + 1, sizeof *more);
     TRY(more ? SCR_OK : scr_no_memory(err));
-    *ids = more;
+    o->pending = more;
     for (size_t i = 0; i < index->n; i++) {
         int id = index->of[i].id;
         if (!index->of[i].complete && id != ctx->out.id &&
             scr_flushing_is_held(&ctx->env, &ctx->prefix, id))
-            more[(*n)++] = id;
+            more[o->npending++] = id;
     }
     return SCR_OK;
+}
+
+/* 1 if dataset id has a list of files, or that is not known. */
+static int has_list(const struct scr_ctx *ctx, int id)
+{
+    char *root = scr_rank2file_path(&ctx->prefix, id, "");
+    int has = root == NULL || scr_file_is_there(ctx->env.sys, root);
+    free(root);
+    return has;
+}
+
+/* Datasets whose deletion began on a full file system are still called complete, and
+ * may have lost files. A rank that finds no file at a path, and one that finds what the
+ * first has just written there, must come to the same answer: their lists are read in
+ * either case. A deletion removes the list after the files: without one there are no
+ * files to spare. */
+static void sort_out_deleted(const struct scr_ctx *ctx, const struct scr_index *index,
+                             struct older_ids *o)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < o->nclaimed; i++) {
+        struct scr_index_entry e;
+        int id = o->claimed[i];
+        if (scr_index_get(index, id, &e, NULL) != SCR_OK ||
+            !scr_deletion_is_half(&ctx->env, &ctx->prefix, &e))
+            o->claimed[n++] = id;
+        else if (has_list(ctx, id))
+            o->pending[o->npending++] = id;
+    }
+    o->nclaimed = n;
+}
+
+/* On rank 0. */
+static int find_older_ids(struct scr_ctx *ctx, struct older_ids *o, struct scr_err *err)
+{
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc;
+    TRY_OUT(scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err));
+    TRY_OUT(scr_arrivals_pending(&ctx->env, &ctx->prefix, &index, &o->pending,
+                                 &o->npending, err));
+    TRY_OUT(add_writers(ctx, &index, o, err));
+    if ((rc = scr_paths_claimed(&ctx->env, &ctx->prefix, &index, ctx->out.id,
+                                &o->claimed, &o->nclaimed)) != SCR_OK)
+        scr_no_memory(err);
+    for (size_t i = o->nclaimed; i-- > 0 && rc == SCR_OK;)
+        rc = scr_ids_add(&ctx->out.publish.known, o->claimed[i], err);
+    sort_out_deleted(ctx, &index, o);
+out:
+    scr_index_fini(&index);
+    return rc;
 }
 
 /* Those that a transfer process outside of this allocation may still copy, and
@@ -74,34 +133,19 @@ static int add_writers(const struct scr_ctx *ctx, const struct scr_index *index,
  * ones are only read where a file is about to be written over. */
 static int learn_older_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    struct scr_index index = SCR_INDEX_INIT;
-    int *pending = NULL, *claimed = NULL, first = ctx->world.rank == 0, rc = SCR_OK;
-    size_t npending = 0, nclaimed = 0;
-    if (first)
-        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
-    if (rc == SCR_OK && first)
-        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &index, &pending, &npending,
-                                  err);
-    if (rc == SCR_OK && first)
-        rc = add_writers(ctx, &index, &pending, &npending, err);
-    if (rc == SCR_OK && first &&
-        scr_paths_claimed(&ctx->env, &ctx->prefix, &index, ctx->out.id, &claimed,
-                          &nclaimed) != SCR_OK)
-        rc = scr_no_memory(err);
-    scr_index_fini(&index);
-    rc = scr_share_ids_all(&ctx->world, rc, &pending, &npending, err);
+    struct older_ids o = { 0 };
+    int rc = ctx->world.rank == 0 ? find_older_ids(ctx, &o, err) : SCR_OK;
+    rc = scr_share_ids_all(&ctx->world, rc, &o.pending, &o.npending, err);
     if (rc == SCR_OK)
-        rc = scr_share_ids_all(&ctx->world, rc, &claimed, &nclaimed, err);
+        rc = scr_share_ids_all(&ctx->world, rc, &o.claimed, &o.nclaimed, err);
     if (rc == SCR_OK) {
-        rc = enter_older(ctx, pending, npending, 1, err);
+        rc = enter_older(ctx, o.pending, o.npending, 1, err);
         if (rc == SCR_OK)
-            rc = enter_older(ctx, claimed, nclaimed, 0, err);
-        for (size_t i = nclaimed; i-- > 0 && first && rc == SCR_OK;)
-            rc = scr_ids_add(&ctx->out.publish.known, claimed[i], err);
+            rc = enter_older(ctx, o.claimed, o.nclaimed, 0, err);
         rc = scr_agree_all(&ctx->world, rc, err);
     }
-    free(pending);
-    free(claimed);
+    free(o.pending);
+    free(o.claimed);
     return rc;
 }
 

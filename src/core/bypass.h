@@ -10,8 +10,9 @@ int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset,
                          struct scr_err *err);
 /* Where dest is written, malloc'd; directories are made. That is its path under the
  * prefix, or, *waits, a path next to it if an older dataset has a file there. All ranks
- * are given the same, unless the older dataset or its file is removed meanwhile:
- * scr_bypass_complete_all and scr_check_open_all find that. Local. */
+ * are given the same, unless the older dataset or its file is removed meanwhile, or
+ * something other than SCR had removed the file: scr_bypass_complete_all and
+ * scr_check_open_all find that. Local. */
 int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path, int *waits,
                      struct scr_err *err);
 void scr_bypass_fini(struct scr_output *out);

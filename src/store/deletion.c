@@ -258,12 +258,18 @@ int scr_deletion_begin_full(const struct scr_env *env, const struct scr_prefix *
 }
 
 /* Datasets of version 1 have their summary elsewhere. */
+int scr_deletion_is_half(const struct scr_env *env, const struct scr_prefix *p,
+                         const struct scr_index_entry *e)
+{
+    return e->complete && e->dir == NULL && !scr_prefix_has_summary(env, p, e->id);
+}
+
 void scr_deletions_look(const struct scr_env *env, const struct scr_prefix *p,
                         struct scr_index *index)
 {
     for (size_t i = 0; i < index->n; i++) {
         const struct scr_index_entry *e = &index->of[i];
-        if (!e->complete || e->dir != NULL || scr_prefix_has_summary(env, p, e->id))
+        if (!scr_deletion_is_half(env, p, e))
             continue;
         scr_log(env->log, SCR_LOG_WARN,
                 "dataset %d (%s) has no summary, its deletion may have been "

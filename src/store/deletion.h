@@ -21,6 +21,11 @@ int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, in
 int scr_deletion_begin_full(const struct scr_env *env, const struct scr_prefix *p,
                             int id, struct scr_err *err);
 
+/* 1 if the index calls the dataset complete though its deletion has begun, on a full
+ * file system: it has no summary. Some of its files may be gone. */
+int scr_deletion_is_half(const struct scr_env *env, const struct scr_prefix *p,
+                         const struct scr_index_entry *e);
+
 /* For those who only look: nothing is locked or written. Marks in an index that was
  * just read, before scr_arrivals_look, the datasets that it calls complete though their
  * deletion has begun, on a full file system: those without a summary. Each causes a

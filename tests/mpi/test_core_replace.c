@@ -198,25 +198,34 @@ JOB_CASE(a_file_next_to_another_is_no_file_of_a_dataset, 4)
 
 /* --- files of all ranks --- */
 
+/* path: where the ranks write it, after each other, so that each finds what the last
+ * one has made; the same for all. */
+static void route_in_turns(struct job *job, struct scr_ctx *ctx, char *path)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char first[SCR_MAX_NAME];
+    for (int r = 0; r < job->size; r++) {
+        if (r == job->rank) {
+            CHECK_RC(job_route(job, ctx, "shared.1", path, &err), SCR_OK, &err);
+            FILE *f = fopen(path, "a");
+            CHECK(f != NULL && fclose(f) == 0);
+        }
+        mpi_test_barrier(job->comm);
+    }
+    memcpy(first, path, sizeof first);
+    MPI_Bcast(first, sizeof first, MPI_CHAR, 0, job->comm);
+    CHECK(strcmp(path, first) == 0);
+}
+
 JOB_CASE(all_ranks_are_given_one_path_of_a_shared_file, 4)
 {
     struct scr_err err = SCR_ERR_INIT;
-    char path[SCR_MAX_NAME] = "", first[SCR_MAX_NAME];
+    char path[SCR_MAX_NAME] = "";
     struct scr_ctx *ctx = job_start(job, nodes, bypass, NULL);
     for (int i = 1; i <= 3; i++) {
         CHECK_RC(scr_start_output_all(ctx, "c", SCR_IS_CKPT, &err), SCR_OK, &err);
-        for (int r = 0; r < job->size;
-             r++) { /* each finds what the last one has made */
-            if (r == job->rank) {
-                CHECK_RC(job_route(job, ctx, "shared.1", path, &err), SCR_OK, &err);
-                FILE *f = fopen(path, "a");
-                CHECK(f != NULL && fclose(f) == 0);
-            }
-            mpi_test_barrier(job->comm);
-        }
-        memcpy(first, path, sizeof first);
-        MPI_Bcast(first, sizeof first, MPI_CHAR, 0, job->comm);
-        CHECK(strcmp(path, first) == 0);
+        route_in_turns(job, ctx, path);
         CHECK((strstr(path, SCR_PART_DIR) != NULL) == (i > 1));
         CHECK(job_write_shared(job, ctx, 1));
         CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
@@ -230,6 +239,63 @@ JOB_CASE(all_ranks_are_given_one_path_of_a_shared_file, 4)
     CHECK(job_shared_ok(job, ctx, 1));
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
     job_kill(job, ctx);
+}
+
+/* As a deletion on a full file system leaves dataset 1, which the index still calls
+ * complete. */
+static void delete_half(struct job *job, int has_list)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    char file[900];
+    snprintf(file, sizeof file, "%s/shared.1", job->prefix);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
+        CHECK_RC(scr_prefix_summary_remove(&env, &p, 1, &err), SCR_OK, &err);
+        CHECK(unlink(file) == 0);
+        if (!has_list)
+            CHECK_RC(scr_deletion_records(&env, &p, 1, &err), SCR_OK, &err);
+        scr_prefix_fini(&p);
+    }
+    mpi_test_barrier(job->comm);
+}
+
+static void share_after_half(struct job *job, int has_list)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME] = "";
+    struct scr_ctx *ctx = job_start(job, nodes, bypass, NULL);
+    CHECK_RC(scr_start_output_all(ctx, "c", SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK(job_write_shared(job, ctx, 1));
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    delete_half(job, has_list);
+    CHECK_COMPLETE(job, 1, 1);
+    CHECK_RC(scr_start_output_all(ctx, "c", SCR_IS_CKPT, &err), SCR_OK, &err);
+    route_in_turns(job, ctx, path);
+    CHECK((strstr(path, SCR_PART_DIR) != NULL) == has_list);
+    CHECK(job_write_shared(job, ctx, 1));
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    CHECK_COMPLETE(job, 2, 1);
+    CHECK_TIDY(job);
+    CHECK_INT(job_offered(job, ctx), 2);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    CHECK(job_shared_ok(job, ctx, 1));
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(job, ctx);
+}
+
+JOB_CASE(also_where_a_deletion_was_killed_on_a_full_file_system, 4)
+{
+    share_after_half(job, 1);
+}
+
+JOB_CASE(also_where_only_the_entry_of_a_deleted_one_is_left, 4)
+{
+    share_after_half(job, 0);
 }
 
 /* --- the older one is deleted meanwhile --- */
@@ -486,6 +552,8 @@ int main(int argc, char **argv)
             RUN(a_directory_that_takes_no_new_files_costs_nothing),
             RUN(a_file_next_to_another_is_no_file_of_a_dataset),
             RUN(all_ranks_are_given_one_path_of_a_shared_file),
+            RUN(also_where_a_deletion_was_killed_on_a_full_file_system),
+            RUN(also_where_only_the_entry_of_a_deleted_one_is_left),
             RUN(the_older_one_may_be_deleted_at_the_same_time),
             RUN(a_deletion_that_has_begun_ends_before_files_are_replaced),
             RUN(also_before_a_flush_replaces_them),
