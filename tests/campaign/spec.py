@@ -113,7 +113,7 @@ class Case:
         self.gone = self.gone or "cut" * (status == 255)
         if what == "halt":
             self.set_halt(words, status == 255)
-        elif what == "index" and "--current" in words and done:
+        elif what == "index" and "--current" in words and (done or status == 255):
             self.go_back(name, job)
         elif what == "index" and ("--drop" in words or "--remove" in words):
             self.leave(self.named(name), "dropped", done)
