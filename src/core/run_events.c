@@ -246,7 +246,8 @@ static void say_end(const struct scr_ctx *ctx, double run)
         add_when(&ctx->pilot, &line);
     } else {
         scr_str_printf(
-            &line, "%d checkpoint%s of %s in %s each (%.1f %% of %s); %d flushed",
+            &line,
+            "%d checkpoint%s of %s (all ranks) in %s each (%.1f %% of %s); %d flushed",
             t->ckpts, t->ckpts == 1 ? "" : "s",
             scr_format_size(t->bytes / (uint64_t)t->ckpts, size, sizeof size),
             scr_format_duration(ctx->times.ckpt / t->ckpts, each, sizeof each),

@@ -182,7 +182,7 @@ int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *
     uint64_t room = ctx->node.rank == 0 ? scr_space_left(ctx, red) : UINT64_MAX;
     if (room < need)
         rc = scr_fail(why, SCR_E_FULL, 0,
-                      "%s on %s has room for %s, as much as the last takes is %s",
+                      "%s on %s has %s free, a checkpoint takes about %s there",
                       store->path, ctx->node_name,
                       scr_format_size(room, has, sizeof has),
                       scr_format_size(need, needs, sizeof needs));

@@ -43,6 +43,26 @@ JOB_CASE(a_run_that_was_never_asked_for_a_checkpoint, 4)
     fclose(job->out);
 }
 
+/* A byte of each rank. */
+JOB_CASE(the_size_is_that_of_all_ranks, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    char file[900], path[SCR_MAX_NAME];
+    job->out = tmpfile();
+    struct scr_ctx *ctx = start(job, "SCR_FLUSH=0");
+    for (int i = 1; i <= 2; i++) {
+        CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
+        snprintf(file, sizeof file, "%s/f.%d.%d", job->prefix, i, job->rank);
+        CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
+        FILE *f = fopen(path, "w");
+        CHECK(f != NULL && fputs("x", f) >= 0 && fclose(f) == 0);
+        CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    }
+    job_end(job, ctx);
+    CHECK_INT(job_said(job, "SCR: 2 checkpoints of 4 B (all ranks) in "), 1);
+    fclose(job->out);
+}
+
 JOB_CASE(lines_with_the_time, 4)
 {
     job->out = tmpfile();
@@ -185,7 +205,8 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(RUN(a_run_that_writes_nothing),
                   RUN(a_run_that_was_never_asked_for_a_checkpoint),
-                  RUN(lines_with_the_time), RUN(checkpoints_in_cache_and_on_the_prefix),
+                  RUN(the_size_is_that_of_all_ranks), RUN(lines_with_the_time),
+                  RUN(checkpoints_in_cache_and_on_the_prefix),
                   RUN(runs_whose_last_attempts_failed), RUN(a_restart_from_the_prefix),
                   RUN(more_nodes_are_lost_than_it_survives),
                   RUN(checkpoints_are_marked_failed), RUN(none_if_it_is_quiet),
