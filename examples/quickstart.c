@@ -46,9 +46,9 @@ int main(int argc, char **argv)
     }
     int right = sum == step * (step + 1) / 2, all = 0;
     MPI_Allreduce(&right, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    SCR_Finalize();
+    int saved = SCR_Finalize() == SCR_SUCCESS; /* else SCR has said why */
     MPI_Finalize();
     if (rank == 0)
         printf("the sum is %s on all %d ranks\n", all ? "right" : "NOT right", ranks);
-    return all ? 0 : 1;
+    return all && saved ? 0 : 1;
 }

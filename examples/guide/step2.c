@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     MPI_Reduce(&s.sum, &pi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%.9f after step %ld\n", pi, s.step);
-    SCR_Finalize();
+    int rc = SCR_Finalize();
     MPI_Finalize();
-    return 0;
+    return rc == SCR_SUCCESS ? 0 : 1;
 }

@@ -48,6 +48,20 @@ again=$(run halted 2 step4 40)
 has "starting at step 20" "$again"
 has "$sum" "$again"
 
+# unsaved NAME FILE PROGRAM [ARGUMENT]: with FILE where a directory belongs the last flush fails, and so does the program
+unsaved() {
+    local dir=$work/$1 file=$2 rc=0
+    shift 2
+    mkdir "$dir"
+    touch "$dir/$file"
+    (cd "$dir" && SCR_JOB_ID=$(basename "$dir") "$mpirun" -n 2 "$@" >"$work/out" 2>&1) || rc=$?
+    has "SCR: error: SCR_Finalize: " "$(cat "$work/out")"
+    [ "$rc" -eq 1 ] || fail "without its last checkpoint in the prefix directory $1 ends with $rc"
+}
+unsaved unsaved_steps ckpt.20 "$programs/guide_step3" 20
+SCR_CHECKPOINT_INTERVAL=10 unsaved unsaved_guide ckpt.20 "$programs/guide_step4" 20
+unsaved unsaved_count step.100 "$1/examples/quickstart" 0
+
 # A checkpoint that SCR cannot keep is written without it, and the newest of both kinds is read.
 run other 2 fallback 50 >/dev/null
 has "step 30 is kept without SCR" "$(run both 2 fallback 30 30)"
