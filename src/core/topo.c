@@ -19,14 +19,15 @@
 
 /* The ranks of a host are spread over its virtual nodes in blocks. *first: which of
  * them has that name first. */
-static int vnode_pick(const char *text, const struct scr_comm *on_host, int *first,
-                      char **name, struct scr_err *err)
+static int vnode_pick(const struct scr_ctx *ctx, const struct scr_comm *on_host,
+                      int *first, char **name, struct scr_err *err)
 {
     struct scr_hostlist names = SCR_HOSTLIST_INIT;
     int rc;
-    TRY_OUT(scr_rm_vnodes(text, &names, err));
+    TRY_OUT(scr_rm_vnodes(ctx->cfg, ctx->prm.vnodes, &names, err));
     if (names.n == 0)
-        TRY_OUT(scr_fail(err, SCR_E_CONFIG, 0, "SCR_VNODES=%s: no node named", text));
+        TRY_OUT(scr_fail(err, SCR_E_CONFIG, 0, "SCR_VNODES=%s (%s): no node named",
+                         ctx->prm.vnodes, scr_cfg_origin(ctx->cfg, "SCR_VNODES")));
     size_t i = (size_t)on_host->rank * names.n / (size_t)on_host->size;
     while (strcmp(names.name[*first], names.name[i]) != 0)
         ++*first;
@@ -43,7 +44,7 @@ out:
 static int name_vnode(struct scr_ctx *ctx, const char *host,
                       const struct scr_comm *on_host, int *first, struct scr_err *err)
 {
-    TRY(vnode_pick(ctx->prm.vnodes, on_host, first, &ctx->vnode_name, err));
+    TRY(vnode_pick(ctx, on_host, first, &ctx->vnode_name, err));
     ctx->place.vnode = ctx->vnode_name;
     ctx->node_name = on_host->size == ctx->world.size
                          ? scr_strdup(ctx->vnode_name)

@@ -315,34 +315,46 @@ static int check_inside(const struct scr_rm *rm, struct scr_err *err)
         rm->ops->job_vars[0]);
 }
 
-int scr_rm_vnodes(const char *text, struct scr_hostlist *names, struct scr_err *err)
+static int expand_count(int count, struct scr_hostlist *names, struct scr_err *err)
 {
-    int count;
-    if (!scr_parse_int(text, &count))
-        return scr_hostlist_expand(text, names, err);
     if (count < 1)
         return scr_fail(err, SCR_E_CONFIG, 0,
-                        "SCR_VNODES=%s: expected node names or a count of at least 1",
-                        text);
+                        "expected node names or a count of at least 1");
     char *list = scr_asprintf("n[1-%d]", count);
     int rc = list ? scr_hostlist_expand(list, names, err) : scr_no_memory(err);
     free(list);
     return rc;
 }
 
-/* A list of nodes from a setting, each node once. */
-static int expand_setting(const struct scr_rm *rm, const char *name, const char *text,
+/* Names of nodes as a setting lists them; SCR_VNODES may be a count. */
+static int expand_setting(const struct scr_cfg *cfg, const char *name, const char *text,
                           struct scr_hostlist *nodes, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
+    int count, may_count = strcmp(name, "SCR_VNODES") == 0;
+    int rc = may_count && scr_parse_int(text, &count)
+                 ? expand_count(count, nodes, &why)
+                 : scr_hostlist_expand(text, nodes, &why);
+    return rc == SCR_OK ? rc
+                        : scr_fail(err, SCR_E_CONFIG, 0, "%s=%s (%s): %s", name, text,
+                                   scr_cfg_origin(cfg, name), why.text);
+}
+
+int scr_rm_vnodes(const struct scr_cfg *cfg, const char *text,
+                  struct scr_hostlist *names, struct scr_err *err)
+{
+    return expand_setting(cfg, "SCR_VNODES", text, names, err);
+}
+
+/* The nodes of a setting, each once. */
+static int nodes_of_setting(struct scr_rm *rm, const char *name, const char *text,
+                            struct scr_err *err)
+{
     struct scr_hostlist all = SCR_HOSTLIST_INIT;
-    int rc = strcmp(name, "SCR_VNODES") == 0 ? scr_rm_vnodes(text, &all, &why)
-                                             : scr_hostlist_expand(text, &all, &why);
-    if (rc != SCR_OK)
-        rc = scr_fail(err, SCR_E_CONFIG, 0, "%s=%s (%s): %s", name, text,
-                      scr_cfg_origin(rm->cfg, name), why.text);
-    if (rc == SCR_OK)
-        rc = scr_rm_add_nodes(nodes, &all, err);
+    int rc;
+    TRY_OUT(expand_setting(rm->cfg, name, text, &all, err));
+    TRY_OUT(scr_rm_add_nodes(&rm->nodes, &all, err));
+out:
     scr_hostlist_free(&all);
     return rc;
 }
@@ -350,9 +362,9 @@ static int expand_setting(const struct scr_rm *rm, const char *name, const char 
 static int find_nodes(struct scr_rm *rm, struct scr_err *err)
 {
     if (rm->prm->nodelist != NULL)
-        return expand_setting(rm, "SCR_NODELIST", rm->prm->nodelist, &rm->nodes, err);
+        return nodes_of_setting(rm, "SCR_NODELIST", rm->prm->nodelist, err);
     if (rm->prm->vnodes != NULL)
-        return expand_setting(rm, "SCR_VNODES", rm->prm->vnodes, &rm->nodes, err);
+        return nodes_of_setting(rm, "SCR_VNODES", rm->prm->vnodes, err);
     TRY(rm->ops->nodes ? rm->ops->nodes(rm, &rm->nodes, err) : SCR_OK);
     return scr_rm_check_names(&rm->nodes, err);
 }
@@ -362,7 +374,7 @@ static int nodes_are_virtual(const struct scr_rm *rm)
 {
     struct scr_hostlist names = SCR_HOSTLIST_INIT, others = SCR_HOSTLIST_INIT;
     int all = rm->prm->vnodes != NULL && rm->nodes.n > 0 &&
-              scr_rm_vnodes(rm->prm->vnodes, &names, NULL) == SCR_OK &&
+              scr_rm_vnodes(rm->cfg, rm->prm->vnodes, &names, NULL) == SCR_OK &&
               scr_hostlist_minus(&rm->nodes, &names, &others, NULL) == SCR_OK &&
               others.n == 0;
     scr_hostlist_free(&names);

@@ -245,7 +245,7 @@ run scr_clean --jobid 17 --ended --dry-run
 has 0 "node n0: job 17 of $tmp/y: would remove 1 dataset"
 SCR_VNODES=0 scr_clean --jobid 17 --ended >"$out" 2>"$err"
 status=$?
-fails 2 "SCR_VNODES=0: expected node names"
+fails 2 "SCR_VNODES=0 (environment): expected node names"
 run scr_clean --jobid 17 --ended --all-nodes
 fails 2 "PBS_JOBID is not set, so this is outside of its allocations"
 printf '#!/bin/sh\necho 17\n' >bin/qselect

@@ -37,8 +37,8 @@ MPI_CASE(bad_values_are_named_with_origin_and_range)
     refuse(t, "SCR_MPI_BUF_SIZE=0", SCR_E_CONFIG, "SCR_MPI_BUF_SIZE=0");
     refuse(t, "SCR_CACHE_SIZE=-2", SCR_E_CONFIG, "SCR_CACHE_SIZE=-2");
     refuse(t, "SCR_CONF_FILE=/no/such/file", SCR_E_CONFIG, "/no/such/file");
-    refuse(t, "SCR_VNODES=n[", SCR_E_ARG, "n[");
-    refuse(t, "SCR_VNODES=0", SCR_E_CONFIG, "SCR_VNODES");
+    refuse(t, "SCR_VNODES=n[", SCR_E_CONFIG, "SCR_VNODES=n[ (SCR_Config): ");
+    refuse(t, "SCR_VNODES=0", SCR_E_CONFIG, "SCR_VNODES=0 (SCR_Config): ");
 }
 
 MPI_CASE(disabled_is_said)

@@ -272,7 +272,8 @@ static void what_cannot_be(void **state)
           "\"^n2\" is no name of a node" },
         { "FLUX_URI=x", NULL, "flux: no such program in PATH" },
         { "SCR_NODELIST=n[3-1]", NULL, "SCR_NODELIST=n[3-1] (environment)" },
-        { "SCR_VNODES=0", NULL, "expected node names or a count" },
+        { "SCR_VNODES=0", NULL,
+          "SCR_VNODES=0 (environment): expected node names or a count" },
         { "SCR_VNODES=n[1-", NULL, "SCR_VNODES=n[1- (environment)" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
