@@ -647,8 +647,12 @@ static int may_delete(struct scr_tool *t, int id, struct scr_err *err)
 
 static void tell_deleted(struct scr_tool *t, int id, const struct scr_deleted *got)
 {
-    scr_tool_print(t, "dataset %d: %llu file%s deleted", id,
-                   (unsigned long long)got->files, got->files == 1 ? "" : "s");
+    if (got->files == 0 && got->spared == 0)
+        scr_tool_print(t, "dataset %d: no file of it existed, its records are deleted",
+                       id);
+    else
+        scr_tool_print(t, "dataset %d: %llu file%s deleted", id,
+                       (unsigned long long)got->files, got->files == 1 ? "" : "s");
     if (got->spared > 0)
         scr_tool_print(t, ", %llu left to other datasets",
                        (unsigned long long)got->spared);

@@ -366,11 +366,20 @@ int scr_file_is_there(const struct scr_sys *sys, const char *path)
     return scr_file_stat(sys, path, &st, NULL) != SCR_E_NOENT;
 }
 
-int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err)
+int scr_file_remove_count(const struct scr_sys *sys, const char *path,
+                          uint64_t *removed, struct scr_err *err)
 {
-    if (sys->unlinkat(AT_FDCWD, path, 0) != 0 && errno != ENOENT)
+    if (sys->unlinkat(AT_FDCWD, path, 0) == 0)
+        ++*removed;
+    else if (errno != ENOENT)
         return scr_fail(err, SCR_E_IO, errno, "remove %s", path);
     return SCR_OK;
+}
+
+int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err)
+{
+    uint64_t removed = 0;
+    return scr_file_remove_count(sys, path, &removed, err);
 }
 
 int scr_file_remove_durably(const struct scr_sys *sys, const char *path,

@@ -94,6 +94,9 @@ const char *scr_size_hint(uint64_t bytes, uint64_t recorded);
 int scr_file_is_there(const struct scr_sys *sys, const char *path);
 /* Removes a file; an absent one is success. */
 int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err);
+/* The same; adds 1 to *removed if the file existed. */
+int scr_file_remove_count(const struct scr_sys *sys, const char *path,
+                          uint64_t *removed, struct scr_err *err);
 /* Removes a file and syncs its directory, which must exist: a crash does not bring the
  * file back. Out of memory nothing is changed. */
 int scr_file_remove_durably(const struct scr_sys *sys, const char *path,

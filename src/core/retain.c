@@ -122,7 +122,7 @@ static int delete_begun_all(struct scr_ctx *ctx, int id, int spare, struct scr_e
         TRY_OUT(spare_coming_all(ctx, &share, err));
     TRY_OUT(scr_agree_all(
         &ctx->world,
-        scr_deletion_files(&ctx->env, &ctx->prefix, &ctx->local_log, &share, err),
+        scr_deletion_files(&ctx->env, &ctx->prefix, &ctx->local_log, &share, NULL, err),
         err));
     TRY_OUT(step_all(ctx, remove_records, id, err));
 out:

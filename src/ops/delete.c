@@ -162,9 +162,8 @@ static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *e
     if (rc == SCR_OK) /* temporary files of copies that were killed */
         rc = scr_sweep_paths(&parts, &w->paths, err);
     if (rc == SCR_OK)
-        rc = scr_deletion_files(w->env, w->p, w->env->log, &w->paths, err);
+        rc = scr_deletion_files(w->env, w->p, w->env->log, &w->paths, &out->files, err);
     scr_lock_release(w->env->sys, &lock);
-    out->files = w->paths.n;
     if (rc == SCR_OK)
         rc = scr_deletion_records(w->env, w->p, w->id, err);
     if (rc == SCR_OK)

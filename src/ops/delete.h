@@ -12,7 +12,7 @@ int scr_delete_check(const struct scr_env *env, const struct scr_prefix *p, int 
                      struct scr_err *err);
 
 struct scr_deleted {
-    uint64_t files;  /* removed */
+    uint64_t files;  /* removed; those that did not exist are not counted */
     uint64_t spared; /* of its list, but other datasets list them too */
 };
 

@@ -153,6 +153,7 @@ struct deletion {
     const struct scr_prefix *p;
     const struct scr_log *log;
     struct scr_table looked_at; /* of struct looked */
+    uint64_t removed;           /* files that existed */
 };
 
 /* A directory. */
@@ -183,7 +184,7 @@ static int delete_file(struct deletion *d, const char *dest, struct scr_err *err
     char *dir = path ? scr_path_dir(path) : NULL;
     int rc = dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && !leads_out(d, dir) &&
-        (rc = scr_file_remove(d->env->sys, path, err)) == SCR_OK)
+        (rc = scr_file_remove_count(d->env->sys, path, &d->removed, err)) == SCR_OK)
         scr_dir_prune(d->env->sys, dir, d->p->path, NULL);
     free(dir);
     free(path);
@@ -192,13 +193,15 @@ static int delete_file(struct deletion *d, const char *dest, struct scr_err *err
 
 int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
                        const struct scr_log *log, const struct scr_table *paths,
-                       struct scr_err *err)
+                       uint64_t *removed, struct scr_err *err)
 {
     int rc = SCR_OK;
-    struct deletion d = { env, p, log, SCR_TABLE_OF(struct looked) };
+    struct deletion d = { env, p, log, SCR_TABLE_OF(struct looked), 0 };
     for (SCR_EACH(const struct scr_item, f, paths))
         rc = scr_first(rc, delete_file(&d, f->name, rc == SCR_OK ? err : NULL));
     scr_table_fini(&d.looked_at);
+    if (removed != NULL)
+        *removed = d.removed;
     return rc;
 }
 

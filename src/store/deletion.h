@@ -56,11 +56,12 @@ int scr_deletion_hold(const struct scr_env *env, const struct scr_prefix *p,
 int scr_deletion_wait(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_err *err);
 /* Removes the files at these paths (store/paths.h), and directories that get empty.
- * What a link leads out of the prefix stays and is warned of, once a directory
- * (invariant P20). The first error, after all were tried. */
+ * *removed (may be NULL): how many of the files existed and were removed. Files that a
+ * link leads to out of the prefix stay, with a warning for each directory (invariant
+ * P20). The first error, after all were tried. */
 int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
                        const struct scr_log *log, const struct scr_table *paths,
-                       struct scr_err *err);
+                       uint64_t *removed, struct scr_err *err);
 /* Removes the directory of dataset id, the root of its list first. */
 int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, int id,
                          struct scr_err *err);

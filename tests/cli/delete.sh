@@ -53,6 +53,15 @@ rows
 run scr_index --force
 fails 2 "option --force goes with --delete"
 
+# files that do not exist are not counted
+fill
+rm ckpt.6/* ckpt.12/rank_0.dat
+run scr_index --delete ckpt.6
+is 0 "dataset 6: no file of it existed, its records are deleted"
+check "the empty directory is gone" ! -e ckpt.6 -a ! -e .scr/scr.dataset.6
+run scr_index --delete ckpt.12
+is 0 "dataset 12: 5 files deleted"
+
 # files that another dataset lists stay
 fill
 scr_index --add-directory ckpt.6 'rank_%r.dat' --name again >/dev/null || fail "add-directory"

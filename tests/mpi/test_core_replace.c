@@ -319,7 +319,8 @@ static void delete_older(struct job *job, int id, const char *file)
         else
             CHECK_RC(scr_paths_add(&env, &p, id, &paths, &err), SCR_OK, &err);
         CHECK_RC(scr_prefix_summary_remove(&env, &p, id, &err), SCR_OK, &err);
-        CHECK_RC(scr_deletion_files(&env, &p, &quiet, &paths, &err), SCR_OK, &err);
+        CHECK_RC(scr_deletion_files(&env, &p, &quiet, &paths, NULL, &err), SCR_OK,
+                 &err);
         CHECK_RC(scr_deletion_records(&env, &p, id, &err), SCR_OK, &err);
         CHECK_RC(scr_deletion_forget(&env, &p, id, &err), SCR_OK, &err);
         scr_prefix_fini(&p);
@@ -359,7 +360,7 @@ static void *delete_late(void *arg)
     struct late *l = arg;
     const struct scr_log quiet = { 0 };
     (void)usleep(300000);
-    (void)scr_deletion_files(&l->env, &l->p, &quiet, &l->paths, NULL);
+    (void)scr_deletion_files(&l->env, &l->p, &quiet, &l->paths, NULL, NULL);
     scr_lock_release(l->env.sys, &l->lock);
     return NULL;
 }
