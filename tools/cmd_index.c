@@ -99,11 +99,16 @@ static int is_valid(const struct scr_index_entry *e)
     return e->complete && !e->failed;
 }
 
+/* A dataset that is not complete has the time at which its flush failed or was begun. */
+static const char *flushed_text(const struct scr_index_entry *e)
+{
+    return e->complete && e->flushed != NULL ? e->flushed : "-";
+}
+
 static void print_entry(struct scr_tool *t, const struct scr_index_entry *e)
 {
     scr_tool_print_line(t, "%c%6d %-5s %-19s %s", e->current ? '*' : ' ', e->id,
-                        is_valid(e) ? "YES" : "NO", e->flushed ? e->flushed : "",
-                        e->dset.name);
+                        is_valid(e) ? "YES" : "NO", flushed_text(e), e->dset.name);
 }
 
 static json_t *entry_json(const struct scr_index_entry *e)
@@ -201,7 +206,7 @@ static void print_long(struct scr_tool *t, const struct more *m,
         (void)snprintf(ranks, sizeof ranks, "%d", n);
     scr_tool_print_line(
         t, "%c%6d %-5s %-19s %10s %7s %-10s %5s %-12s %s", e->current ? '*' : ' ',
-        e->id, is_valid(e) ? "YES" : "NO", e->flushed ? e->flushed : "",
+        e->id, is_valid(e) ? "YES" : "NO", flushed_text(e),
         scr_format_size(e->dset.size, size, sizeof size), ranks, kind_of(&e->dset),
         age_text(age_of(m, &e->dset), age, sizeof age),
         cached        ? e->complete ? "cache,prefix" : "cache"

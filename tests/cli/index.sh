@@ -190,6 +190,11 @@ printf x | dd of=ckpt.18/rank_1.dat conv=notrunc 2>/dev/null
 run scr_index --add 18
 fails 2 "dataset 18 is not whole"
 lists "*" 18 NO ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
+grep -q "^\*    18 NO    -                   ckpt.18" "$out" || fail "it is not complete, but was flushed"
+run scr_index --long
+has 0 "*    18 NO    -    "
+run scr_index --json
+has 0 '"flushed": "'
 check "no summary is written" ! -e .scr/scr.dataset.18/summary.scr
 
 # what is on its way to the same paths is given up, and nothing else

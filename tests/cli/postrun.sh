@@ -40,7 +40,7 @@ saved() {
 listed() {
     run scr_index
     has_status 0
-    sed 's/ [0-9-]*T[0-9:]*//; 1d; s/ *$//' "$out" >.list
+    sed 's/ [0-9-]*T[0-9:]*//; s/ NO    -  */ NO    /; 1d; s/ *$//' "$out" >.list
     printf '%s\n' "$@" | diff - .list >/dev/null || fail "expected: $*"
 }
 

@@ -8,7 +8,7 @@ chmod -R u+w .
 
 run scr_index --list
 is 0 "   DSET VALID FLUSHED             NAME
-      4 NO                        ckpt.4
+      4 NO    -                   ckpt.4
 *     3 YES   2011-02-28T12:37:14 ckpt.3
       1 YES   2011-02-28T12:36:50 ckpt.1"
 run scr why --no-cache
