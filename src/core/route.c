@@ -206,11 +206,12 @@ static int find_file(struct scr_ctx *ctx, int by_base, const char *name,
     return scr_readable_path(ctx, scr_table_find(known, name), path, err);
 }
 
+/* More names, or longer ones, cost more time than a hint is worth. */
+enum { TRIED = 1000, LONGEST = 100 };
+
 /* Of the files that this rank knows of. */
 static const char *nearest_file(const struct scr_ctx *ctx, const char *name)
 {
-    /* More, or longer ones, cost more time than a hint is worth. */
-    enum { TRIED = 1000, LONGEST = 100 };
     const struct scr_restart *r = &ctx->restart;
     struct scr_nearest near = { name, NULL, 2 + (int)strlen(name) / 4 };
     int left = strlen(name) <= LONGEST ? TRIED : 0;
@@ -223,30 +224,51 @@ static const char *nearest_file(const struct scr_ctx *ctx, const char *name)
     return near.best;
 }
 
+/* A file of this rank, or the first that it knows of; NULL: none, or the name is too
+ * long for a line. */
+static const char *any_file(const struct scr_ctx *ctx)
+{
+    const struct scr_restart *r = &ctx->restart;
+    const struct scr_item *f =
+        r->by_dest.first != NULL ? r->by_dest.first : r->catalog.files.first;
+    return f != NULL && strlen(f->name) <= LONGEST ? f->name : NULL;
+}
+
+/* For the end of a message: a name that the program may have meant. */
+static void add_hint(const struct scr_ctx *ctx, const char *name, char *hint, size_t n)
+{
+    const char *best = nearest_file(ctx, name);
+    const char *any = best == NULL ? any_file(ctx) : NULL;
+    hint[0] = '\0';
+    if (best != NULL)
+        snprintf(hint, n, " (did you mean %s?)", best);
+    else if (any != NULL)
+        snprintf(hint, n, " (it has %s, for example)", any);
+}
+
 /* name: as it was asked for; dest: that below the prefix, NULL: it is not there. */
 static int no_such_file(const struct scr_ctx *ctx, const char *name, const char *dest,
                         struct scr_err *err)
 {
     const struct scr_restart *r = &ctx->restart;
-    const char *best = nearest_file(ctx, dest != NULL ? dest : name);
-    char meant[SCR_MAX_NAME / 4] = "";
-    if (best != NULL)
-        snprintf(meant, sizeof meant, " (did you mean %s?)", best);
+    char hint[SCR_MAX_NAME / 4];
+    add_hint(ctx, dest != NULL ? dest : name, hint, sizeof hint);
     if (r->is_foreign)
         return scr_fail(err, SCR_E_NOENT, 0,
                         "SCR_Route_file: checkpoint %s, which %d ranks wrote, has no "
                         "file %s%s",
-                        r->name, r->share.ranks, name, meant);
-    if (r->catalog.prefix != NULL) /* all its files are known */
+                        r->name, r->share.ranks, name, hint);
+    /* All its files are known, or all of them are on this node. */
+    if (r->catalog.prefix != NULL || ctx->nodes == 1)
         return scr_fail(err, SCR_E_NOENT, 0,
                         "SCR_Route_file: checkpoint %s has no file %s%s", r->name, name,
-                        meant);
+                        hint);
     return scr_fail(
         err, SCR_E_NOENT, 0,
         "SCR_Route_file: checkpoint %s has no file %s of rank %d or of "
         "another rank on its node%s; what a rank of another node wrote can be "
         "read with SCR_GLOBAL_RESTART=1",
-        r->name, name, ctx->world.rank, meant);
+        r->name, name, ctx->world.rank, hint);
 }
 
 static int route_restart(struct scr_ctx *ctx, const char *name, char *file,

@@ -101,6 +101,33 @@ JOB_CASE(a_wrong_name_in_a_restart_is_told_the_nearest, 4)
     snprintf(file, sizeof file, "%s/of/another/kind", job->prefix);
     CHECK_INT(scr_route(ctx, file, name, &err), SCR_E_NOENT);
     CHECK(strstr(err.text, "did you mean") == NULL);
+    snprintf(want, sizeof want, "node (it has state.%d, for example); ", job->rank);
+    CHECK_TEXT(&err, want);
+    CHECK_TEXT(&err, "can be read with SCR_GLOBAL_RESTART=1");
+    scr_err_clear(&err);
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(job, ctx);
+}
+
+/* On one node there are no files out of reach. */
+JOB_CASE(a_wrong_name_on_one_node_is_told_no_setting, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    char name[SCR_MAX_NAME], file[900], want[2 * SCR_MAX_NAME];
+    int flag = 0;
+    struct scr_ctx *ctx = job_start(job, "n1", NULL);
+    attempt(job, ctx, 1, &err);
+    job_kill(job, ctx);
+    ctx = job_start(job, "n1", NULL);
+    CHECK_RC(scr_have_restart_all(ctx, &flag, name, &err), SCR_OK, &err);
+    CHECK_RC(scr_start_restart_all(ctx, name, &err), SCR_OK, &err);
+    snprintf(want, sizeof want,
+             "SCR_Route_file: checkpoint %s has no file %s/of/another/kind "
+             "(it has state.%d, for example)",
+             name, job->prefix, job->rank);
+    snprintf(file, sizeof file, "%s/of/another/kind", job->prefix);
+    CHECK_INT(scr_route(ctx, file, name, &err), SCR_E_NOENT);
+    CHECK(strcmp(err.text, want) == 0);
     scr_err_clear(&err);
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
     job_kill(job, ctx);
@@ -113,5 +140,6 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(an_error_says_which_rank_failed_first_and_how_many_did),
                   RUN(failures_in_a_row_are_counted),
                   RUN(a_full_store_is_named_when_the_program_gives_up),
-                  RUN(a_wrong_name_in_a_restart_is_told_the_nearest)));
+                  RUN(a_wrong_name_in_a_restart_is_told_the_nearest),
+                  RUN(a_wrong_name_on_one_node_is_told_no_setting)));
 }

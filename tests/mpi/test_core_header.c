@@ -190,9 +190,9 @@ static void check_out_of_reach(const struct job *job, const struct scr_err *err)
     char want[1800];
     snprintf(want, sizeof want,
              "SCR_Route_file: checkpoint step.1 has no file %s/step.1/header of rank "
-             "%d or of another rank on its node; what a rank of another node wrote "
-             "can be read with SCR_GLOBAL_RESTART=1",
-             job->prefix, job->rank);
+             "%d or of another rank on its node (it has step.1/part.%d, for example); "
+             "what a rank of another node wrote can be read with SCR_GLOBAL_RESTART=1",
+             job->prefix, job->rank, job->rank);
     CHECK(strcmp(err->text, want) == 0);
 }
 
