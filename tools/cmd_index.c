@@ -99,7 +99,7 @@ static int is_valid(const struct scr_index_entry *e)
     return e->complete && !e->failed;
 }
 
-/* A dataset that is not complete has the time at which its flush failed or was begun. */
+/* The entry of an incomplete dataset has the time of another event of its flush. */
 static const char *flushed_text(const struct scr_index_entry *e)
 {
     return e->complete && e->flushed != NULL ? e->flushed : "-";

@@ -27,7 +27,7 @@ int scr_realpath(const char *path, char **real, struct scr_err *err)
     return SCR_OK;
 }
 
-/* What the link at path says; NULL: it is no link. */
+/* The target of the link at path; NULL: it is no link. */
 static int read_link(const char *path, char **says, struct scr_err *err)
 {
     for (size_t room = 128;; room *= 2) {

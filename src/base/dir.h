@@ -50,7 +50,7 @@ struct scr_dir_sum {
     uint64_t bytes;
     time_t newest;
 };
-/* Adds to sum. What cannot be looked at, or goes meanwhile, is left out. */
+/* Adds to sum. Entries that cannot be looked at, or go meanwhile, are left out. */
 void scr_dir_measure(const struct scr_sys *sys, const char *path,
                      struct scr_dir_sum *sum);
 /* 1 if both are the same directory, by whatever links they lead there. */

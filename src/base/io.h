@@ -50,7 +50,7 @@ int scr_fsync(const struct scr_sys *sys, int fd, const char *path, struct scr_er
 
 /* The whole file into a malloc'd buffer (one NUL byte is appended, not counted in *n).
  * A file larger than max bytes is SCR_E_RANGE; an absent one SCR_E_NOENT; a directory
- * or device SCR_E_UNSAFE; *buf is NULL then. Never waits on a FIFO. One that is stale
+ * or device SCR_E_UNSAFE; *buf is NULL then. Never waits on a FIFO. A stale file
  * (ESTALE: another node has replaced it) is opened again. */
 int scr_file_load(const struct scr_sys *sys, const char *path, size_t max, void **buf,
                   size_t *n, struct scr_err *err);
