@@ -36,6 +36,6 @@ void scr_ranks_tell(struct scr_ctx *ctx)
     if (ctx->prm.restart_any_ranks || r->passed == r->told)
         return;
     r->told = r->passed;
-    scr_log(&ctx->log, SCR_LOG_WARN, "%s: it is skipped and left unchanged",
+    scr_log(&ctx->log, SCR_LOG_WARN, "%s: it is skipped, and stays for them",
             r->why.text);
 }

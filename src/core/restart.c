@@ -264,8 +264,13 @@ static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int from_prefix = ctx->choice.fetched == id, rc = SCR_OK;
     int unread = ctx->restart.in_place && scr_cache_is_ready(ctx, id);
-    if (from_prefix)
+    if (from_prefix) {
         rc = scr_edit_index_all(ctx, edit_failed, &id, err);
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "dataset %d is marked failed in %s (scr_index --add %d checks it and "
+                "removes the mark)",
+                id, ctx->prefix.path, id);
+    }
     if (scr_cache_is(ctx, id, SCR_CACHE_KEPT)) {
         scr_restart_fini(&ctx->restart);
         return rc;
@@ -275,6 +280,8 @@ static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
         return rc;
     }
+    if (!from_prefix)
+        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is deleted from cache", id);
     int left = scr_cache_drop_all(ctx, id, "the program could not read it",
                                   rc == SCR_OK ? err : NULL);
     if (!from_prefix && left == SCR_OK)

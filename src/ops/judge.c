@@ -439,7 +439,8 @@ static int judge_entry(const struct scr_judge *q, const struct scr_index *index,
     c->copy = scr_copy_state_of(&e);
     TRY(c->name ? SCR_OK : scr_no_memory(err));
     if (e.failed)
-        find(c, SCR_CANDIDATE_FAILED, "a restart could not read it at %s",
+        find(c, SCR_CANDIDATE_FAILED,
+             "a restart could not read it at %s (scr_index --add removes the mark)",
              *e.failed != '\0' ? e.failed : "an unknown time");
     c->unplaced = e.complete && scr_replacing_is_begun(q->env, q->prefix, id);
     if (!e.complete)
