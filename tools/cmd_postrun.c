@@ -176,23 +176,8 @@ out:
     return rc;
 }
 
-static int edit_saved(scr_hash *h, void *arg, int *changed, struct scr_err *err)
-{
-    int id = *(const int *)arg;
-    *changed = scr_flush_get_location(h, id) != 0;
-    if (!*changed)
-        return SCR_OK;
-    (void)scr_flush_set_location(h, id, SCR_LOC_FLUSHING, 0);
-    (void)scr_flush_set_location(h, id, SCR_LOC_SYNC_FLUSHING, 0);
-    return scr_flush_set_location(h, id, SCR_LOC_PFS, 1) == SCR_OK ? SCR_OK
-                                                                   : scr_no_memory(err);
-}
-
-/* The flush file only lists; the index is what counts. */
 static void tell_saved(struct postrun *p, int id, const struct scr_build_report *r)
 {
-    (void)scr_prefix_state_update(&p->t->env, &p->t->prefix, "flush.scr", edit_saved,
-                                  &id, NULL);
     char rebuilt[64] = "";
     if (r->rebuilt_ranks > 0)
         snprintf(rebuilt, sizeof rebuilt, ", %d rank%s rebuilt", r->rebuilt_ranks,

@@ -72,6 +72,10 @@ int scr_flush_is_of(const scr_hash *h, int id, const struct scr_dataset *d);
  * to come back from a cache, until a location says that they do; 0: it may. Nothing if
  * the flush file does not have it. */
 int scr_flush_set_deleted(scr_hash *h, int id, int on);
+/* The dataset, a dataset hash, has become complete on the PFS, and no flush of it is
+ * under way. Without an entry it gets one if a cache may have it. Nothing if the entry
+ * is that of another dataset. *changed: 1 if h is. */
+int scr_flush_set_saved(scr_hash *h, const scr_hash *dset, int in_cache, int *changed);
 /* 1: in cache, not on the PFS, and not deleted from there for good. */
 int scr_flush_need(const scr_hash *h, int id);
 /* 1 if the dataset is complete on the PFS: so says its entry in the index, or, if that

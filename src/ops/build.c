@@ -6,6 +6,7 @@
 
 #include "base/dir.h"
 #include "base/str.h"
+#include "fmt/state.h"
 #include "ops/faults.h"
 #include "ops/scan.h"
 #include "ops/stage.h"
@@ -34,6 +35,7 @@ struct build {
     int id;
     index_enter *enter;
     struct scr_build_report *report;
+    int in_cache; /* a cache has it */
 };
 
 /* The facts about a dataset before its redundancy files are looked at. */
@@ -175,7 +177,7 @@ int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int 
                      const scr_hash *dset, const struct scr_rank2file *all,
                      struct scr_err *err)
 {
-    const struct build b = { env, p, id, scr_prefix_index_enter, NULL };
+    const struct build b = { env, p, id, scr_prefix_index_enter, NULL, 0 };
     return record(&b, dset, all, 0, err);
 }
 
@@ -447,6 +449,35 @@ static int resume_replacing(const struct build *b, int *done, struct scr_err *er
                                 : scr_replacing_end(b->env, b->p, b->id, err);
 }
 
+/* --- the flush file --- */
+
+struct saved {
+    const scr_hash *dset;
+    int in_cache;
+};
+
+static int edit_saved(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    const struct saved *s = arg;
+    int rc = scr_flush_set_saved(h, s->dset, s->in_cache, changed);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush file");
+}
+
+/* The index decides. But when the dataset is dropped from the index, only the flush
+ * file has a record that it was complete; without a mark the next run copies it from
+ * cache again. A run that died before it made an entry left none. */
+static void tell_flush_file(const struct build *b)
+{
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash *dset = scr_hash_new();
+    struct saved s = { dset, b->in_cache };
+    if (dset != NULL && scr_prefix_index_read(b->env, b->p, &index, NULL) == SCR_OK &&
+        scr_index_dataset(&index, b->id, dset) == SCR_OK)
+        (void)scr_prefix_state_update(b->env, b->p, "flush.scr", edit_saved, &s, NULL);
+    scr_index_fini(&index);
+    scr_hash_delete(dset);
+}
+
 /* --- the dataset, whatever it is --- */
 
 static int build_any(const struct build *b, struct scr_err *err)
@@ -477,6 +508,7 @@ static int build(const struct build *b, struct scr_err *err)
         TRY(resume_placing(b, &done, err));
     if (!done)
         TRY(build_any(b, err));
+    tell_flush_file(b);
     scr_build_tidy(b->env, b->p, b->id);
     scr_replaced_remove(b->env, b->p, b->id);
     return SCR_OK;
@@ -485,19 +517,19 @@ static int build(const struct build *b, struct scr_err *err)
 int scr_build_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                   struct scr_build_report *report, struct scr_err *err)
 {
-    return build(&(struct build){ env, p, id, scr_prefix_index_add, report }, err);
+    return build(&(struct build){ env, p, id, scr_prefix_index_add, report, 0 }, err);
 }
 
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err)
 {
     *report = (struct scr_build_report){ 0 };
-    return build(&(struct build){ env, p, id, scr_prefix_index_enter, report }, err);
+    return build(&(struct build){ env, p, id, scr_prefix_index_enter, report, 1 }, err);
 }
 
 int scr_build_repair(const struct scr_env *env, const struct scr_prefix *p, int id,
                      struct scr_build_report *report, struct scr_err *err)
 {
     *report = (struct scr_build_report){ 0 };
-    return build(&(struct build){ env, p, id, scr_prefix_index_mend, report }, err);
+    return build(&(struct build){ env, p, id, scr_prefix_index_mend, report, 0 }, err);
 }

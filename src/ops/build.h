@@ -23,7 +23,9 @@ struct scr_build_report {
     FILE *progress_out;
 };
 
-/* SCR_E_LOST: files are missing or damaged beyond repair, the text names the first, or
+/* A dataset that a cache has: the flush file has an entry of it afterwards, which says
+ * that it is copied.
+ * SCR_E_LOST: files are missing or damaged beyond repair, the text names the first, or
  * a newer dataset wrote over them, which is not undone; the index then says COMPLETE=0,
  * and a summary that said otherwise is gone. SCR_E_IO: files could not be looked at;
  * index and summary are as they were. A checkpoint newer than CURRENT becomes it.
@@ -32,13 +34,14 @@ struct scr_build_report {
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err);
 
-/* The same, but CURRENT stays, and there is a bar while files are checked: report is
- * empty but for progress and progress_out. */
+/* The same of one that may be in no cache: no entry is made, only one that exists is
+ * changed. CURRENT stays, and there is a bar while files are checked: report is empty
+ * but for progress and progress_out. */
 int scr_build_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                   struct scr_build_report *report, struct scr_err *err);
 
-/* The same, but what the index says of CURRENT and FAILED stays: that the files are
- * whole again does not mean that a restart from them is wanted. */
+/* As scr_build_add, but what the index says of CURRENT and FAILED stays: that the files
+ * are whole again does not mean that a restart from them is wanted. */
 int scr_build_repair(const struct scr_env *env, const struct scr_prefix *p, int id,
                      struct scr_build_report *report, struct scr_err *err);
 

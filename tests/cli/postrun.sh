@@ -245,6 +245,8 @@ for what in gone damaged; do
     run scr_postrun
     has 0 "dataset 7 (ckpt.7): complete in"
     [ $what = gone ] || warns 0 "going by the caches in reach"
+    run scr_flush_file --location 7 # for when it is dropped from the index
+    is 0 "CACHE PFS"
 done
 
 # --- the flush file knows of an older one only: nothing could be noted when the newer one was written ---

@@ -202,6 +202,38 @@ static void a_deleted_dataset_is_settled_while_the_index_lacks_it(void **state)
     scr_hash_delete(other);
 }
 
+static void what_is_saved_is_marked_but_no_other_of_its_number(void **state)
+{
+    (void)state;
+    int changed = 7;
+    scr_hash *h = scr_hash_new(), *dset = dataset(18, 1), *other = dataset(18, 1);
+    scr_hash_set_val_i64(dset, "CREATED", 5);
+    scr_hash_set_val_i64(other, "CREATED", 7);
+    assert_int_equal(scr_flush_set_saved(h, dset, 0, &changed), SCR_OK);
+    assert_int_equal(changed, 0); /* in no cache: nothing will copy it */
+    assert_null(scr_hash_getf(h, "DATASET 18"));
+    assert_int_equal(scr_flush_set_saved(h, dset, 1, &changed), SCR_OK);
+    assert_int_equal(changed, 1);
+    assert_int_equal(scr_flush_get_location(h, 18), SCR_LOC_CACHE | SCR_LOC_PFS);
+    assert_true(scr_hash_equal(scr_hash_getf(h, "DATASET 18 DSETDESC"), dset));
+
+    assert_int_equal(scr_flush_set_dataset(h, other), SCR_OK);
+    assert_int_equal(
+        scr_flush_set_location(h, 18, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 1),
+        SCR_OK);
+    assert_int_equal(scr_flush_set_saved(h, dset, 1, &changed), SCR_OK);
+    assert_int_equal(changed, 0);
+    assert_int_equal(scr_flush_need(h, 18), 1);
+    assert_int_equal(scr_flush_set_saved(h, other, 0, &changed), SCR_OK);
+    assert_int_equal(changed, 1);
+    assert_int_equal(scr_flush_get_location(h, 18), SCR_LOC_CACHE | SCR_LOC_PFS);
+    assert_int_equal(scr_flush_set_saved(h, h, 1, &changed), SCR_E_CORRUPT);
+    assert_int_equal(changed, 0);
+    scr_hash_delete(h);
+    scr_hash_delete(dset);
+    scr_hash_delete(other);
+}
+
 /* A newer dataset at the same paths is deleted: what it replaced does not take its
  * place. */
 static void what_a_deleted_dataset_replaced_is_settled(void **state)
@@ -373,6 +405,7 @@ int main(void)
         cmocka_unit_test(halt_that_waits_for_a_checkpoint),
         cmocka_unit_test(flush_locations),
         cmocka_unit_test(a_deleted_dataset_is_settled_while_the_index_lacks_it),
+        cmocka_unit_test(what_is_saved_is_marked_but_no_other_of_its_number),
         cmocka_unit_test(what_a_deleted_dataset_replaced_is_settled),
         cmocka_unit_test(flush_latest_is_a_cached_checkpoint),
         cmocka_unit_test(nodes),
