@@ -66,9 +66,11 @@ def in_async_flush(bed, launch):
     bed.revive(used[0])
 
 
-def everywhere(launch):
+def everywhere(launch, parts=("write", "restart")):
     with scenario.bed(count=6) as bed:
-        for case in CASES:
-            in_phase(bed, launch, *case)
-        in_async_flush(bed, launch)
-        in_rebuild(bed, launch)
+        if "write" in parts:
+            for case in CASES:
+                in_phase(bed, launch, *case)
+        if "restart" in parts:
+            in_async_flush(bed, launch)
+            in_rebuild(bed, launch)

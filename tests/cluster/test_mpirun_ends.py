@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scr_run with mpirun and a list of hosts, without a manager: programs that fail or hang, nodes that may not be
 used, more lost than redundancy carries, no node to spare, a halt from outside, a signal, the end of the allocation."""
+import sys
 import time
 
 import scenario
@@ -106,11 +107,14 @@ def out_of_time(bed):
     is_current(bed, job)
 
 
-def main():
+CASES = {"time": (program_hangs, out_of_time),
+         "nodes": (program_fails, halted, told_by_the_owner, no_node_to_spare, two_of_a_set)}
+
+
+def main(name):
     with scenario.bed(count=6, size="64m") as bed:
-        for case in (program_fails, program_hangs, halted, told_by_the_owner, out_of_time, no_node_to_spare,
-                     two_of_a_set):
+        for case in CASES[name]:
             case(bed)
 
 
-main()
+main(sys.argv[1])
