@@ -463,6 +463,21 @@ static int edit_saved(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush file");
 }
 
+/* Looks before it locks: most prefix directories that are tidied by hand have no such
+ * file, and need none. */
+static void mark_saved(const struct build *b, struct saved *s)
+{
+    scr_hash *file = scr_hash_new();
+    int changed =
+        1; /* of a damaged file, which an update keeps aside, nothing is known */
+    if (file != NULL &&
+        scr_prefix_state_read(b->env, b->p, "flush.scr", file, NULL) == SCR_OK)
+        (void)edit_saved(file, s, &changed, NULL);
+    if (changed)
+        (void)scr_prefix_state_update(b->env, b->p, "flush.scr", edit_saved, s, NULL);
+    scr_hash_delete(file);
+}
+
 /* The index decides. But when the dataset is dropped from the index, only the flush
  * file has a record that it was complete; without a mark the next run copies it from
  * cache again. A run that died before it made an entry left none. */
@@ -473,7 +488,7 @@ static void tell_flush_file(const struct build *b)
     struct saved s = { dset, b->in_cache };
     if (dset != NULL && scr_prefix_index_read(b->env, b->p, &index, NULL) == SCR_OK &&
         scr_index_dataset(&index, b->id, dset) == SCR_OK)
-        (void)scr_prefix_state_update(b->env, b->p, "flush.scr", edit_saved, &s, NULL);
+        mark_saved(b, &s);
     scr_index_fini(&index);
     scr_hash_delete(dset);
 }
