@@ -208,9 +208,7 @@ int scr_cache_let_go_all(struct scr_ctx *ctx, int id, const char *why,
                          struct scr_err *err)
 {
     (void)scr_async_wait_all(ctx, id, NULL);
-    /* The number of ranks of this run may be a mistake. */
-    int save = is_owed(ctx, id) || scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
-    TRY(save ? scr_flush_or_give_way_all(ctx, id, err) : SCR_OK);
+    TRY(is_owed(ctx, id) ? scr_flush_or_give_way_all(ctx, id, err) : SCR_OK);
     scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
             scr_cache_name_of(ctx, id), id);
     return scr_cache_drop_all(ctx, id, why, err);

@@ -36,6 +36,7 @@ void scr_ranks_tell(struct scr_ctx *ctx)
     if (ctx->prm.restart_any_ranks || r->passed == r->told)
         return;
     r->told = r->passed;
-    scr_log(&ctx->log, SCR_LOG_WARN, "%s: it is skipped, and stays for them",
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "%s: it is skipped, and stays until a newer checkpoint is complete",
             r->why.text);
 }

@@ -49,12 +49,11 @@ static int is_kept(const struct scr_held *h)
     return h->state == SCR_CACHE_KEPT || h->set_aside;
 }
 
-static int newest_of(const struct scr_ctx *ctx, int is(const struct scr_held *h),
-                     int below)
+static int newest_kept(const struct scr_ctx *ctx, int below)
 {
     int newest = 0;
     for (int id = 0; (id = scr_cache_next(ctx, id)) > 0 && (below == 0 || id < below);)
-        if (is(scr_cache_held(ctx, id)))
+        if (is_kept(scr_cache_held(ctx, id)))
             newest = id;
     return newest;
 }
@@ -69,7 +68,7 @@ static int counts_all(struct scr_ctx *ctx, int id, int store, int red_index)
         return 0;
     /* With SCR_DISTRIBUTE=0 it is not known which of them are whole: all wait. */
     if (is_kept(scr_cache_held(ctx, id)) && ctx->prm.distribute)
-        waits = id == newest_of(ctx, is_kept, 0);
+        waits = id == newest_kept(ctx, 0);
     return is_in(scr_cache_held(ctx, id), store, red_index) &&
            (!waits || is_superseded_all(ctx, id)) && !is_owed_all(ctx, id);
 }
@@ -170,12 +169,11 @@ enum stays { GOES, IS_NOT_FLUSHED, IS_NOT_DELETED };
 static void say_stays(struct scr_ctx *ctx, const struct scr_held *h, int foreign,
                       const struct scr_err *why)
 {
-    if (foreign && !h->told)
+    if (foreign)
         scr_log(
             &ctx->log, SCR_LOG_WARN,
-            "dataset %d, written by a different number of ranks, stays in cache while "
-            "there is room, as it is not copied to %s: %s",
-            h->id, ctx->prefix.path, why->text);
+            "dataset %d, written by a different number of ranks, stays in cache: %s",
+            h->id, why->text);
     else if (!h->told && h->stays == IS_NOT_DELETED)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "%s (dataset %d) stays whole in cache while there is room, as it "
@@ -269,13 +267,6 @@ static int newest_that_stays(const struct scr_ctx *ctx)
     return id;
 }
 
-/* It waits for another start, or was to leave and could not be copied first. */
-static int gives_way(const struct scr_held *h)
-{
-    return is_kept(h) ||
-           (h->state == SCR_CACHE_FOREIGN && h->stays == (int)IS_NOT_FLUSHED);
-}
-
 /* What is whole is copied to the prefix first; output has to be. */
 static int drop_for_room_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
@@ -293,7 +284,7 @@ static int drop_for_room_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
     int id = 0;
-    while ((id = newest_of(ctx, gives_way, id)) > 0) {
+    while ((id = newest_kept(ctx, id)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
         if (!is_in(scr_cache_held(ctx, id), red->store, -1))
             continue;

@@ -75,37 +75,6 @@ MPI_CASE(a_checkpoint_stays_until_a_newer_one_is_as_safe)
     job_free(&base);
 }
 
-/* The number of ranks may have been a mistake. */
-static void save_before_it_goes(struct job *job, struct scr_ctx *ctx)
-{
-    struct mpi_test *t = job->t;
-    CHECK_INT(job_entry(job, 1, NULL, NULL), -1);
-    job_checkpoint(job, ctx, "two", 2);
-    job_block_flush(job, 1, 1);
-    job_checkpoint(job, ctx, "three", 3);
-    CHECK(foreign(ctx, 1)); /* it cannot be copied */
-    job_block_flush(job, 1, 0);
-    job_checkpoint(job, ctx, "four", 4);
-    CHECK(!scr_cache_has(ctx, 1));
-    CHECK_INT(job_entry(job, 1, NULL, NULL), 1);
-}
-
-static void offered_one(struct job *job, struct scr_ctx *ctx)
-{
-    struct mpi_test *t = job->t;
-    CHECK_INT(job_offered(job, ctx), 1);
-}
-
-MPI_CASE(what_is_in_cache_alone_is_copied_before_it_leaves)
-{
-    struct job base;
-    job_new(t, &base, 4);
-    run(t, &base, 4, "SCR_RESTART_ANY_RANKS=0", write_one);
-    run(t, &base, 2, "SCR_RESTART_ANY_RANKS=0", save_before_it_goes);
-    run(t, &base, 4, "SCR_RESTART_ANY_RANKS=0", offered_one);
-    job_free(&base);
-}
-
 static void stay_by_count(struct job *job, struct scr_ctx *ctx)
 {
     struct mpi_test *t = job->t;
@@ -392,7 +361,6 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(a_checkpoint_stays_until_a_newer_one_is_as_safe),
-                  RUN(what_is_in_cache_alone_is_copied_before_it_leaves),
                   RUN(it_counts_like_any_other),
                   RUN(what_is_on_the_prefix_makes_room_at_once),
                   RUN(a_run_of_the_right_number_is_offered_what_is_newer),
