@@ -114,8 +114,8 @@ int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 /* Output, and a checkpoint that was set aside: a newer one does not replace them. */
 static int is_owed(const struct scr_ctx *ctx, int id)
 {
-    return (scr_cache_kind(ctx, id) & SCR_IS_OUTPUT) != 0 ||
-           scr_cache_held(ctx, id)->set_aside;
+    const struct scr_held *h = scr_cache_held(ctx, id);
+    return h != NULL && ((h->kind & SCR_IS_OUTPUT) != 0 || h->set_aside);
 }
 
 /* It goes to the prefix; if output is all it is, it leaves the cache. */

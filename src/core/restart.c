@@ -266,7 +266,9 @@ static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     int unread = ctx->restart.in_place && scr_cache_is_ready(ctx, id);
     if (from_prefix) {
         rc = scr_edit_index_all(ctx, edit_failed, &id, err);
-        scr_log(&ctx->log, SCR_LOG_WARN,
+        if (rc == SCR_OK)
+            scr_log(
+                &ctx->log, SCR_LOG_WARN,
                 "dataset %d is marked failed in %s (scr_index --add %d checks it and "
                 "removes the mark)",
                 id, ctx->prefix.path, id);
