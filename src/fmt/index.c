@@ -615,8 +615,9 @@ void scr_index_set_own(struct scr_index *x, int id, const char *path)
 int scr_index_advance_current(struct scr_index *x, int id)
 {
     const struct scr_index_entry *e = entry_of(x, id);
-    if (e == NULL || !e->complete || e->failed || !e->dset.is_ckpt ||
-        x->current_id >= id || scr_index_find(x, e->dset.name) != id)
+    int now = x->current_id > 0 ? x->current_id : scr_index_newest(x, 0);
+    if (e == NULL || !e->complete || e->failed || !e->dset.is_ckpt || now > id ||
+        x->current_id == id || scr_index_find(x, e->dset.name) != id)
         return SCR_OK;
     return scr_index_set_current(x, e->dset.name);
 }

@@ -104,8 +104,9 @@ int scr_index_drop_after(struct scr_index *x, int id);
 /* SCR_E_NOENT if no such name. */
 int scr_index_set_current(struct scr_index *x, const char *name);
 /* Makes dataset id current if it is a complete checkpoint that has not failed, and
- * CURRENT is unset or leads to no dataset or an older one. SCR_OK (also when nothing is
- * to be done) or SCR_E_NOMEM. */
+ * newer than the one CURRENT leads to, or, where that is none, than all others: a
+ * restart that finds no CURRENT begins with the newest, and must not go back because an
+ * older one arrived. SCR_OK (also when nothing is to be done) or SCR_E_NOMEM. */
 int scr_index_advance_current(struct scr_index *x, int id);
 void scr_index_unset_current(struct scr_index *x);
 void scr_index_mark_fetched(struct scr_index *x, int id, time_t when);

@@ -296,18 +296,20 @@ int scr_flush_set_deleted(scr_hash *h, int id, int on)
 int scr_flush_set_saved(scr_hash *h, const scr_hash *dset, int in_cache, int *changed)
 {
     struct scr_dataset d;
+    const int flushing = SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING;
     int rc;
     *changed = 0;
     TRY_OUT(scr_dataset_get(dset, &d, NULL));
     int has_entry = scr_hash_get_kv_int(h, "DATASET", d.id) != NULL;
     if (has_entry ? !scr_flush_is_of(h, d.id, &d) : !in_cache)
         return SCR_OK;
-    *changed = 1;
+    int is = scr_flush_get_location(h, d.id);
+    *changed = !has_entry || (is & flushing) != 0 || (is & SCR_LOC_PFS) == 0;
     if (!has_entry) {
         TRY_OUT(scr_flush_set_dataset(h, dset));
         TRY_OUT(scr_flush_set_location(h, d.id, SCR_LOC_CACHE, 1));
     }
-    (void)scr_flush_set_location(h, d.id, SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING, 0);
+    (void)scr_flush_set_location(h, d.id, flushing, 0);
     rc = scr_flush_set_location(h, d.id, SCR_LOC_PFS, 1);
 out:
     return rc;

@@ -16,6 +16,7 @@
 #include "store/paths.h"
 #include "store/replaced.h"
 #include "store/replacing.h"
+#include "store/saved.h"
 
 enum {
     PART_BYTES = 1 << 20, /* a part of rank2file is closed once it is about this big */
@@ -449,50 +450,6 @@ static int resume_replacing(const struct build *b, int *done, struct scr_err *er
                                 : scr_replacing_end(b->env, b->p, b->id, err);
 }
 
-/* --- the flush file --- */
-
-struct saved {
-    const scr_hash *dset;
-    int in_cache;
-};
-
-static int edit_saved(scr_hash *h, void *arg, int *changed, struct scr_err *err)
-{
-    const struct saved *s = arg;
-    int rc = scr_flush_set_saved(h, s->dset, s->in_cache, changed);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush file");
-}
-
-/* Looks before it locks: most prefix directories that are tidied by hand have no such
- * file, and need none. */
-static void mark_saved(const struct build *b, struct saved *s)
-{
-    scr_hash *file = scr_hash_new();
-    int changed =
-        1; /* of a damaged file, which an update keeps aside, nothing is known */
-    if (file != NULL &&
-        scr_prefix_state_read(b->env, b->p, "flush.scr", file, NULL) == SCR_OK)
-        (void)edit_saved(file, s, &changed, NULL);
-    if (changed)
-        (void)scr_prefix_state_update(b->env, b->p, "flush.scr", edit_saved, s, NULL);
-    scr_hash_delete(file);
-}
-
-/* The index decides. But when the dataset is dropped from the index, only the flush
- * file has a record that it was complete; without a mark the next run copies it from
- * cache again. A run that died before it made an entry left none. */
-static void tell_flush_file(const struct build *b)
-{
-    struct scr_index index = SCR_INDEX_INIT;
-    scr_hash *dset = scr_hash_new();
-    struct saved s = { dset, b->in_cache };
-    if (dset != NULL && scr_prefix_index_read(b->env, b->p, &index, NULL) == SCR_OK &&
-        scr_index_dataset(&index, b->id, dset) == SCR_OK)
-        mark_saved(b, &s);
-    scr_index_fini(&index);
-    scr_hash_delete(dset);
-}
-
 /* --- the dataset, whatever it is --- */
 
 static int build_any(const struct build *b, struct scr_err *err)
@@ -523,7 +480,7 @@ static int build(const struct build *b, struct scr_err *err)
         TRY(resume_placing(b, &done, err));
     if (!done)
         TRY(build_any(b, err));
-    tell_flush_file(b);
+    (void)scr_saved_note(b->env, b->p, &b->id, 1, b->in_cache, NULL);
     scr_build_tidy(b->env, b->p, b->id);
     scr_replaced_remove(b->env, b->p, b->id);
     return SCR_OK;

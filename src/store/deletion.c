@@ -16,6 +16,7 @@
 #include "store/dset_names.h"
 #include "store/flushing.h"
 #include "store/replacing.h"
+#include "store/saved.h"
 
 /* --- whose files they are --- */
 
@@ -299,23 +300,32 @@ int scr_edit_drop_after(struct scr_index *index, void *arg, int *changed,
     return SCR_OK;
 }
 
+static int stop(const struct scr_env *env, const struct scr_prefix *p, const int *ids,
+                size_t n, struct scr_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        TRY(scr_arrival_give_up(env, p, ids[i], err));
+        TRY(scr_replacing_end(env, p, ids[i], err));
+    }
+    return scr_saved_note(env, p, ids, n, 0, err);
+}
+
 int scr_deletion_stop(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_err *err)
 {
-    TRY(scr_arrival_give_up(env, p, id, err));
-    return scr_replacing_end(env, p, id, err);
+    return stop(env, p, &id, 1, err);
 }
 
 int scr_deletion_stop_after(const struct scr_env *env, const struct scr_prefix *p,
                             int id, struct scr_err *err)
 {
     int *ids = NULL;
-    size_t n = 0;
+    size_t n = 0, first = 0;
     int rc;
     TRY_OUT(scr_dset_ids(env, p->scr, &ids, &n, err));
-    for (size_t i = 0; i < n; i++)
-        if (ids[i] > id)
-            TRY_OUT(scr_deletion_stop(env, p, ids[i], err));
+    while (first < n && ids[first] <= id)
+        first++;
+    TRY_OUT(stop(env, p, ids + first, n - first, err));
 out:
     free(ids);
     return rc;

@@ -280,6 +280,7 @@ class Case:
             self.say(f"offered {got}, but there is {self.where(least)}")
         if self.refused and is_older(self.refused, got):
             self.say(f"offered {got} after the older {self.refused} was refused")
+        got.stored = got.stored or got is self.refused # it is offered again for its copy there
         self.offered, self.is_fetched = got, self.job not in got.seen
         got.seen.add(self.job)
 

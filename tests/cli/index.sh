@@ -224,6 +224,22 @@ run scr_index --adopt
 is 0 "0 datasets entered"
 lists " " 6 YES ckpt.6
 
+# what was complete is not copied from a cache again, though the run that copied it died before it said so
+for drop in "--drop ckpt.17" "--drop-after ckpt.12"; do
+    fill
+    cli_scavenge "$PWD" 17 XOR 3 3
+    scr_index --build 17 >/dev/null || exit 1
+    cp "$SCR_TEST_SOURCE/tests/golden/flush/good-outputs.scr" .scr/flush.scr
+    # shellcheck disable=SC2086 # two words
+    run scr_index $drop
+    is 0 ""
+    run scr_flush_file --location 17
+    is 0 "CACHE PFS"
+    run scr_flush_file --location 16
+    is 0 CACHE # never complete there
+    rm .scr/flush.scr
+done
+
 # scripts that run when a job has ended complete what it left, one by one
 fill
 cli_arrive "$PWD" 12 pending

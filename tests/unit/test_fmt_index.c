@@ -147,6 +147,9 @@ static void current_only_moves_forward_to_good_checkpoints(void **state)
         add(&index, id, name, id != 4, 1);
     }
     assert_int_equal(scr_index_advance_current(&index, 2), SCR_OK);
+    assert_null(index.current); /* a restart begins with 3, the newest */
+    assert_int_equal(scr_index_set_current(&index, "ckpt.1"), SCR_OK);
+    assert_int_equal(scr_index_advance_current(&index, 2), SCR_OK);
     assert_string_equal(index.current, "ckpt.2");
     assert_int_equal(scr_index_advance_current(&index, 1), SCR_OK); /* older */
     assert_int_equal(scr_index_advance_current(&index, 4), SCR_OK); /* incomplete */
