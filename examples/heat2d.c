@@ -412,11 +412,13 @@ static int solve(const struct options *o, int rank, int ranks)
         print_error(rank, "out of memory");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    if (SCR_Init() != SCR_SUCCESS && rank == 0)
+    int with_scr = SCR_Init() == SCR_SUCCESS; /* else SCR has said why */
+    if (!with_scr && rank == 0)
         print_error(0, "going on without SCR");
     int step = run(&s, o, restart(&s));
     int ok = report(&s, o, step);
-    SCR_Finalize();
+    if (with_scr && SCR_Finalize() != SCR_SUCCESS)
+        ok = 0;
     strip_free(&s);
     return ok ? 0 : 1;
 }

@@ -172,7 +172,7 @@ static int check_node(struct scr_tool *t, const struct scr_args *a, struct check
     c->place = (struct scr_place){ prm.user_name, prm.job_id, NULL, NULL };
     struct scr_hostlist vnodes = SCR_HOSTLIST_INIT;
     if (prm.vnodes != NULL)
-        rc = scr_rm_vnodes(t->cfg, prm.vnodes, &vnodes, err);
+        rc = scr_rm_expand(t->cfg, "SCR_VNODES", prm.vnodes, &vnodes, err);
     for (size_t i = 0; rc == SCR_OK && i < (vnodes.n ? vnodes.n : 1); i++) {
         c->place.vnode = vnodes.n ? vnodes.name[i] : NULL;
         rc = check_dirs(c, a, &d, err);

@@ -252,7 +252,8 @@ static int clean_here(struct clean *c, struct scr_err *err)
     size_t n = 0;
     int rc;
     const char *vnodes = c->job.prm.vnodes;
-    TRY_OUT(vnodes ? scr_rm_vnodes(c->t->cfg, vnodes, &c->vnodes, err) : SCR_OK);
+    TRY_OUT(vnodes ? scr_rm_expand(c->t->cfg, "SCR_VNODES", vnodes, &c->vnodes, err)
+                   : SCR_OK);
     TRY_OUT(list_bases(c, &bases, err));
     TRY_OUT(c->a->opt[OPT_USER] ? scr_proc_become(c->user, err) : SCR_OK);
     TRY_OUT(scr_leftovers_list(&at, &list, &n, err));

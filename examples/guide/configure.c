@@ -24,7 +24,7 @@ int main(int argc, char **argv)
         printf("one checkpoint in %s is copied\n", flush);
     free(flush);
 
-    SCR_Finalize();
+    int saved = SCR_Finalize() == SCR_SUCCESS; /* else SCR has said why */
     MPI_Finalize();
-    return 0;
+    return saved ? 0 : 1;
 }

@@ -108,8 +108,8 @@ int main(int argc, char **argv)
         SCR_Should_exit(&stop);
         MPI_Allreduce(&stop, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     }
-    SCR_Finalize();
+    int saved = SCR_Finalize() == SCR_SUCCESS; /* else SCR has said why */
     MPI_Comm_free(&part);
     MPI_Finalize();
-    return 0;
+    return saved ? 0 : 1;
 }

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     rc |= SCR_Delete("picture.1"); /* files and entry */
     rc |= SCR_Drop("state.2");     /* the entry; the files stay */
 
-    SCR_Finalize();
+    rc |= SCR_Finalize();
     MPI_Finalize();
     return rc == SCR_SUCCESS ? 0 : 1;
 }

@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     printf("member %d: step %d\n", member, step);
     checkpoint(file, step + 1 + member);
 
-    SCR_Finalize();
+    int saved = SCR_Finalize() == SCR_SUCCESS; /* else SCR has said why */
     MPI_Finalize();
-    return 0;
+    return saved ? 0 : 1;
 }

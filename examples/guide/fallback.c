@@ -143,8 +143,9 @@ static void start(struct code *c, int argc, char **argv)
     c->scr = SCR_Init() == SCR_SUCCESS;
 }
 
-static void finish(const struct state *s, const struct code *c)
+static int finish(const struct state *s, const struct code *c)
 {
+    int saved = 1;
     double pi;
     MPI_Reduce(&s->sum, &pi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     FILE *f = c->rank == 0 ? fopen("pi.txt", "w") : NULL;
@@ -153,8 +154,9 @@ static void finish(const struct state *s, const struct code *c)
         fclose(f);
     }
     if (c->scr)
-        SCR_Finalize();
+        saved = SCR_Finalize() == SCR_SUCCESS; /* else SCR has said why */
     MPI_Finalize();
+    return saved ? 0 : 1;
 }
 
 int main(int argc, char **argv)
@@ -174,6 +176,5 @@ int main(int argc, char **argv)
             SCR_Should_exit(&stop);
         }
     }
-    finish(&s, &c);
-    return 0;
+    return finish(&s, &c);
 }

@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     if (rank == 0)
         printf("field[999] = %.9f after step %d\n", field[999], step);
 
-    SCR_Finalize();
+    int saved = SCR_Finalize() == SCR_SUCCESS; /* else SCR has said why */
     MPI_Finalize();
-    return 0;
+    return saved ? 0 : 1;
 }

@@ -76,7 +76,7 @@ int main(int argc, char **argv)
     int ok = SCR_Route_file(name, path) == SCR_SUCCESS && write_part(path, me + 1);
     SCR_Complete_output(ok);
 
-    SCR_Finalize();
+    int saved = SCR_Finalize() == SCR_SUCCESS; /* else SCR has said why */
     MPI_Finalize();
-    return 0;
+    return saved ? 0 : 1;
 }

@@ -103,7 +103,7 @@ int main(int argc, char **argv)
         printf("starting at step %d\n", step);
     while (step < steps)
         checkpoint(rank, ++step);
-    SCR_Finalize();
+    int saved = SCR_Finalize() == SCR_SUCCESS; /* else SCR has said why */
     MPI_Finalize();
-    return 0;
+    return saved ? 0 : 1;
 }

@@ -24,7 +24,7 @@ static int vnode_pick(const struct scr_ctx *ctx, const struct scr_comm *on_host,
 {
     struct scr_hostlist names = SCR_HOSTLIST_INIT;
     int rc;
-    TRY_OUT(scr_rm_vnodes(ctx->cfg, ctx->prm.vnodes, &names, err));
+    TRY_OUT(scr_rm_expand(ctx->cfg, "SCR_VNODES", ctx->prm.vnodes, &names, err));
     if (names.n == 0)
         TRY_OUT(scr_fail(err, SCR_E_CONFIG, 0, "SCR_VNODES=%s (%s): no node named",
                          ctx->prm.vnodes, scr_cfg_origin(ctx->cfg, "SCR_VNODES")));

@@ -52,11 +52,9 @@ static int exclude(struct round *r, struct scr_err *err)
     const char *text = r->rm->prm->exclude_nodes;
     struct scr_hostlist list = SCR_HOSTLIST_INIT;
     struct scr_rm_names names = { 0 };
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = text ? scr_hostlist_expand(text, &list, &why) : SCR_OK;
-    if (rc != SCR_OK)
-        rc = scr_fail(err, SCR_E_CONFIG, 0, "SCR_EXCLUDE_NODES=%s (%s): %s", text,
-                      scr_cfg_origin(r->rm->cfg, "SCR_EXCLUDE_NODES"), why.text);
+    int rc = text != NULL
+                 ? scr_rm_expand(r->rm->cfg, "SCR_EXCLUDE_NODES", text, &list, err)
+                 : SCR_OK;
     if (rc == SCR_OK)
         rc = scr_rm_names_init(&names, &r->nodes, err);
     for (size_t i = 0; i < list.n && rc == SCR_OK; i++) {

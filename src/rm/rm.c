@@ -326,24 +326,18 @@ static int expand_count(int count, struct scr_hostlist *names, struct scr_err *e
     return rc;
 }
 
-/* Names of nodes as a setting lists them; SCR_VNODES may be a count. */
-static int expand_setting(const struct scr_cfg *cfg, const char *name, const char *text,
-                          struct scr_hostlist *nodes, struct scr_err *err)
+int scr_rm_expand(const struct scr_cfg *cfg, const char *name, const char *text,
+                  struct scr_hostlist *nodes, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int count, may_count = strcmp(name, "SCR_VNODES") == 0;
     int rc = may_count && scr_parse_int(text, &count)
                  ? expand_count(count, nodes, &why)
                  : scr_hostlist_expand(text, nodes, &why);
-    return rc == SCR_OK ? rc
-                        : scr_fail(err, SCR_E_CONFIG, 0, "%s=%s (%s): %s", name, text,
-                                   scr_cfg_origin(cfg, name), why.text);
-}
-
-int scr_rm_vnodes(const struct scr_cfg *cfg, const char *text,
-                  struct scr_hostlist *names, struct scr_err *err)
-{
-    return expand_setting(cfg, "SCR_VNODES", text, names, err);
+    if (rc == SCR_OK || rc == SCR_E_NOMEM)
+        return rc == SCR_OK ? rc : scr_no_memory(err);
+    return scr_fail(err, SCR_E_CONFIG, 0, "%s=%s (%s): %s", name, text,
+                    scr_cfg_origin(cfg, name), why.text);
 }
 
 /* The nodes of a setting, each once. */
@@ -352,7 +346,7 @@ static int nodes_of_setting(struct scr_rm *rm, const char *name, const char *tex
 {
     struct scr_hostlist all = SCR_HOSTLIST_INIT;
     int rc;
-    TRY_OUT(expand_setting(rm->cfg, name, text, &all, err));
+    TRY_OUT(scr_rm_expand(rm->cfg, name, text, &all, err));
     TRY_OUT(scr_rm_add_nodes(&rm->nodes, &all, err));
 out:
     scr_hostlist_free(&all);
@@ -373,10 +367,11 @@ static int find_nodes(struct scr_rm *rm, struct scr_err *err)
 static int nodes_are_virtual(const struct scr_rm *rm)
 {
     struct scr_hostlist names = SCR_HOSTLIST_INIT, others = SCR_HOSTLIST_INIT;
-    int all = rm->prm->vnodes != NULL && rm->nodes.n > 0 &&
-              scr_rm_vnodes(rm->cfg, rm->prm->vnodes, &names, NULL) == SCR_OK &&
-              scr_hostlist_minus(&rm->nodes, &names, &others, NULL) == SCR_OK &&
-              others.n == 0;
+    int all =
+        rm->prm->vnodes != NULL && rm->nodes.n > 0 &&
+        scr_rm_expand(rm->cfg, "SCR_VNODES", rm->prm->vnodes, &names, NULL) == SCR_OK &&
+        scr_hostlist_minus(&rm->nodes, &names, &others, NULL) == SCR_OK &&
+        others.n == 0;
     scr_hostlist_free(&names);
     scr_hostlist_free(&others);
     return all;

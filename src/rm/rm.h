@@ -153,10 +153,11 @@ int scr_rm_is_listed(const struct scr_hostlist *jobs, const char *job);
  * variables in envp, which struct scr_proc_spec then removes. */
 void scr_rm_hide_job(char *const *envp, struct scr_strv *env);
 
-/* Names of SCR_VNODES, whose value is text: a host list, or a count meaning n1 …
- * n<count>. SCR_E_CONFIG: it is neither; the text has the origin, by cfg. */
-int scr_rm_vnodes(const struct scr_cfg *cfg, const char *text,
-                  struct scr_hostlist *names, struct scr_err *err);
+/* Names of nodes as the setting of that name lists them: a host list, for SCR_VNODES
+ * also a count meaning n1 … n<count>. SCR_E_CONFIG: it is neither; the text of the
+ * error has the origin, by cfg. SCR_E_NOMEM. */
+int scr_rm_expand(const struct scr_cfg *cfg, const char *name, const char *text,
+                  struct scr_hostlist *nodes, struct scr_err *err);
 
 /* Absolute path of a program in the PATH of the configuration's environment (or of
  * name itself, if it has a '/'); malloc'd. SCR_E_NOENT: there is none. */

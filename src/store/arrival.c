@@ -11,9 +11,11 @@
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "fmt/state.h"
 #include "store/cntl.h"
 #include "store/packed.h"
 #include "store/replaced.h"
+#include "store/saved.h"
 #include "store/scavenged.h"
 
 enum {
@@ -367,18 +369,6 @@ static int all_arrived(const struct scr_env *env, const struct scr_prefix *p, in
     return scr_hash_size(nodes) > 0;
 }
 
-/* For the commands that look at the flush file; the index is what counts. */
-static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err *err)
-{
-    int id = *(const int *)arg;
-    *changed = scr_flush_get_location(h, id) != 0;
-    if (!*changed)
-        return SCR_OK;
-    (void)scr_flush_set_location(h, id, SCR_LOC_FLUSHING, 0);
-    return scr_flush_set_location(h, id, SCR_LOC_PFS, 1) == SCR_OK ? SCR_OK
-                                                                   : scr_no_memory(err);
-}
-
 /* The entry of a complete dataset in summary and index; NULL: out of memory. */
 static scr_hash *completed(const scr_hash *plan)
 {
@@ -445,7 +435,7 @@ static int complete(const struct scr_env *env, const struct scr_prefix *p, int i
     if (rc == SCR_OK)
         rc = scr_prefix_index_enter(env, p, dset, 1, time(NULL), err);
     if (rc == SCR_OK)
-        (void)scr_prefix_state_update(env, p, "flush.scr", edit_flush_file, &id, NULL);
+        (void)scr_saved_note(env, p, &id, 1, 0, NULL); /* the index is what counts */
     if (rc == SCR_E_CANCELLED)
         (void)scr_prefix_summary_remove(env, p, id, NULL);
     if (rc == SCR_OK || rc == SCR_E_CANCELLED) {
@@ -531,9 +521,9 @@ static int enter(struct scr_index *index, scr_hash *flush, int id, const scr_has
     int changed, rc = SCR_OK;
     if (index != NULL)
         rc = scr_index_arrive(index, dset, time(NULL));
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "index: dataset %d", id);
-    return flush ? edit_flush_file(flush, &id, &changed, err) : SCR_OK;
+    if (rc == SCR_OK && flush != NULL)
+        rc = scr_flush_set_saved(flush, dset, 0, &changed);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", id);
 }
 
 static int is_doomed(const struct scr_index *index, int id)

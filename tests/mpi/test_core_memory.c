@@ -271,13 +271,12 @@ MPI_CASE(the_end)
                .work = finalize, .has_two = 1, .once = 1, .set = SET("SCR_FLUSH=3") });
 }
 
-/* A setting that looks unset would be that of another run. */
 /* An allocation fails on one rank alone while it learns what rank 0 has found, or on
  * rank 0 while it looks: steps that agree later, when nodes and their directories are
  * known. */
 static void start_short_of_memory(struct job *job, int victim)
 {
-    enum { MOST = 900, APART = 23 };
+    enum { MOST = 900, APART = 7 };
     struct mpi_test *t = job->t;
     const char *const settings[] = { "SCR_COPY_TYPE=XOR", NULL };
     for (long n = 1; n < MOST; n += APART) {
@@ -330,6 +329,7 @@ JOB_CASE(a_rank_without_memory_asks_for_a_setting, 2)
     }
 }
 
+/* A setting that looks unset would be that of another run. */
 JOB_CASE(settings_are_read_without_memory, 2)
 {
     struct scr_params prm;

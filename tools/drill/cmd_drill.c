@@ -198,8 +198,10 @@ static int not_struck(const struct drill_strike *s, const struct drill_run *run,
 {
     return scr_fail(err, SCR_E_NOENT, 0,
                     "the run ended with status %d before phase %s was entered %d "
-                    "time%s; see --at, and --keep for its output",
-                    run->status, s->at.phase, s->at.entry, s->at.entry > 1 ? "s" : "");
+                    "time%s; %ssee --at, and --keep for its output",
+                    run->status, s->at.phase, s->at.entry, s->at.entry > 1 ? "s" : "",
+                    run->status == 0 ? "let it run longer or save more often, or "
+                                     : "");
 }
 
 /* Notes the newest checkpoints at the time of the strike. */
