@@ -45,9 +45,10 @@ CAMPAIGN ?=
 BUILD ?= build/$(MPI)
 CMAKE_ARGS ?=
 
-# Tests start more processes than there are cores; two at a time keep their timeouts honest. Those on the
-# emulated nodes mostly wait for something to die or to come up.
-TEST_JOBS ?= 2
+# Tests start more processes than there are cores, but these wait for launchers, for each other and for
+# disks: three at a time keep two cores busy, and timeouts honest. Those on the emulated nodes mostly wait
+# for something to die or to come up.
+TEST_JOBS ?= 3
 CLUSTER_JOBS ?= 12
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
@@ -133,8 +134,7 @@ asan-configure: deps-check
 
 asan: asan-configure
 	cmake --build build/asan -j$(JOBS) --target unit_tests fuzz_targets
-	ctest --test-dir build/asan -j$$(($(TEST_JOBS) + 1)) --output-on-failure --no-tests=error \
-	    -L 'unit|fuzz' $(CTEST) # one of them waits for most of that time
+	ctest --test-dir build/asan -j$(TEST_JOBS) --output-on-failure --no-tests=error -L 'unit|fuzz' $(CTEST)
 
 asan-mpi: asan-configure
 	cmake --build build/asan -j$(JOBS) --target mpi_tests
