@@ -108,7 +108,6 @@ static void record(const struct parse *p, struct found f, const char *value)
         return;
     }
     p->a->opt[f.row] = value;
-    p->a->count[f.row]++;
 }
 
 /* "[SECONDS]": the value may be left out. */
@@ -203,7 +202,6 @@ static int parse_words(struct parse *p, int stop_at_operand)
         const char *word = p->argv[p->at];
         if (strcmp(word, "--") == 0) {
             p->at++;
-            p->a->after_dashes = p->a->noperands;
             return SCR_OK;
         }
         if (strncmp(word, "--", 2) == 0)
@@ -241,15 +239,13 @@ int scr_args_parse(const struct scr_cmd *cmd, int argc, char **argv, struct scr_
                        .a = a,
                        .builtin = builtin,
                        .err = err };
-    *a = (struct scr_args){ .after_dashes = -1 };
+    *a = (struct scr_args){ 0 };
     *builtin = SCR_ARGS_RUN;
     a->operand = scr_calloc((size_t)argc + 1, sizeof *a->operand);
     TRY(a->operand ? SCR_OK : scr_no_memory(err));
     int rc = cmd->raw ? parse_raw(&p) : parse_words(&p, cmd->stop_at_operand);
     while (rc == SCR_OK && p.at < argc)
         add_operand(a, argv[p.at++]);
-    if (a->after_dashes < 0)
-        a->after_dashes = a->noperands;
     if (rc == SCR_OK && *builtin == SCR_ARGS_RUN)
         rc = check_operands(cmd, a, err);
     return rc;

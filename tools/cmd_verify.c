@@ -48,11 +48,6 @@ static void tell_problem(void *arg, const char *text)
     scr_tool_print_line(y->t, "%s: %s", y->label, text);
 }
 
-static void tell_note(struct tally *y, const char *text)
-{
-    tell_problem(y, text);
-}
-
 static void print_summary(struct tally *y)
 {
     char size[32];
@@ -197,9 +192,9 @@ static void tell_repair(struct tally *y, int built, const char *why, int newer)
                             "rebuilt; marked incomplete",
                             y->label, newer);
     else if (built == SCR_E_LOST)
-        tell_note(y, "beyond repair, marked incomplete: no restart takes it");
+        tell_problem(y, "beyond repair, marked incomplete: no restart takes it");
     else
-        tell_note(y, *why != '\0' ? why : "not repaired");
+        tell_problem(y, *why != '\0' ? why : "not repaired");
 }
 
 /* Repairs all it can, and checks everything again. good: redundancy files
@@ -220,7 +215,7 @@ static int repair_prefix(struct tally *y, int id, int good, size_t *left,
     int rc = look_at_prefix(y, id, &again, &files, &good, err);
     *left = again.n;
     if (rc == SCR_OK && again.n == 0)
-        tell_note(y, "repaired");
+        tell_problem(y, "repaired");
     else if (rc == SCR_OK)
         tell_repair(y, built, why.text, report.newer);
     scr_faults_fini(&again);
@@ -369,12 +364,12 @@ static void repair_cache(struct tally *y, const struct scr_survey *s,
         struct scr_err why = SCR_ERR_INIT;
         int ranks;
         if (scr_survey_mend(&quiet, set, &ranks, &why) != SCR_OK)
-            tell_note(y, why.text);
+            tell_problem(y, why.text);
     }
     look_at_cache(y, s, d->id, &again, &files);
     y->bytes = bytes; /* not counted twice */
     *left = again.n;
-    tell_note(y, again.n == 0 ? "repaired" : "not repaired");
+    tell_problem(y, again.n == 0 ? "repaired" : "not repaired");
     scr_faults_fini(&again);
 }
 

@@ -68,20 +68,13 @@ static int add_place(const struct scr_tool *t, const struct scr_place *place,
     return rc;
 }
 
-static int add_node(const struct scr_tool *t, const struct scr_place *place,
-                    const struct scr_store *store, struct scr_reach *r,
-                    struct scr_err *err)
-{
-    return add_place(t, place, store, 0, r, err);
-}
-
 static int add_nodes(const struct scr_tool *t, struct scr_place *place,
                      const struct scr_store *store, struct scr_reach *r,
                      struct scr_err *err)
 {
     char **names = NULL;
     size_t n = 0;
-    int rc = add_node(t, place, store, r, err);
+    int rc = add_place(t, place, store, 0, r, err);
     if (rc == SCR_OK &&
         scr_dir_list(t->env.sys, store->path, &names, &n, NULL) != SCR_OK)
         return SCR_OK; /* no such base: nothing is in reach */
@@ -89,7 +82,7 @@ static int add_nodes(const struct scr_tool *t, struct scr_place *place,
         if (strncmp(names[i], VNODE, sizeof VNODE - 1) != 0)
             continue;
         place->vnode = names[i] + sizeof VNODE - 1;
-        rc = add_node(t, place, store, r, err);
+        rc = add_place(t, place, store, 0, r, err);
     }
     scr_names_free(names, n);
     return rc;

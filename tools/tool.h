@@ -57,11 +57,9 @@ struct scr_opt {
 struct scr_args {
     const char *opt[SCR_TOOL_MAX_OPTS]; /* value of row i; "" for a row without metavar;
                                      NULL: not given. The last one given counts. */
-    int count[SCR_TOOL_MAX_OPTS];       /* how often it was given */
     const char **operand;               /* NULL-terminated */
     int noperands;
-    int verbose;      /* 1: --verbose was given */
-    int after_dashes; /* index of the first operand after "--"; noperands if none */
+    int verbose; /* 1: --verbose was given */
 };
 
 struct scr_tool;

@@ -22,8 +22,7 @@ static int read_state(const struct scr_tool *t, int *flushing)
     *flushing = 0;
     if (scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", h, NULL) == SCR_OK) {
         const scr_hash *all = scr_hash_get(h, "DATASET");
-        for (const scr_hash_elem *e = scr_hash_elem_first(all); e != NULL;
-             e = scr_hash_elem_next(e)) {
+        for (SCR_HASH_EACH(e, all)) {
             int id;
             if (!scr_parse_int(scr_hash_elem_key(e), &id))
                 continue;

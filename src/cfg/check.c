@@ -132,21 +132,16 @@ static void warn_lines_without_file(struct warner *w)
     scr_hash_delete(lines);
 }
 
-int scr_cfg_warn(const struct scr_env *env, struct scr_cfg *cfg)
+int scr_cfg_warn(const struct scr_env *env, struct scr_cfg *cfg, int user_file_only)
 {
     struct warner w = { env, cfg, 0 };
-    warn_environ(&w);
+    if (!user_file_only)
+        warn_environ(&w);
     warn_source(&w, cfg->source[SCR_CFG_USER]);
-    warn_source(&w, cfg->source[SCR_CFG_APP]);
-    warn_source(&w, cfg->source[SCR_CFG_SYSTEM]);
-    warn_lines_without_file(&w);
-    return w.count;
-}
-
-int scr_cfg_warn_file(const struct scr_env *env, struct scr_cfg *cfg)
-{
-    struct warner w = { env, cfg, 0 };
-    warn_source(&w, cfg->source[SCR_CFG_USER]);
+    if (!user_file_only) {
+        warn_source(&w, cfg->source[SCR_CFG_APP]);
+        warn_source(&w, cfg->source[SCR_CFG_SYSTEM]);
+    }
     warn_lines_without_file(&w);
     return w.count;
 }

@@ -249,7 +249,7 @@ int scr_cfg_load(const struct scr_env *env, struct scr_cfg *cfg, struct scr_err 
         (rc = read_user_file(env, cfg, err)) != SCR_OK ||
         (rc = scr_cfg_derive_prefix(cfg, err)) != SCR_OK)
         return rc;
-    (void)scr_cfg_warn(env, cfg);
+    (void)scr_cfg_warn(env, cfg, 0);
     return SCR_OK;
 }
 
@@ -304,7 +304,7 @@ int scr_cfg_check_file(const struct scr_env *env, struct scr_cfg *cfg, const cha
     scr_hash_unset_all(cfg->source[SCR_CFG_ENV]); /* the file alone is looked at */
     TRY(read_file(&r, err));
     *errors += scr_cfg_check_values(env, cfg->source[SCR_CFG_USER]);
-    *warnings = r.warnings + scr_cfg_warn_file(env, cfg);
+    *warnings = r.warnings + scr_cfg_warn(env, cfg, 1);
     if (*errors > 0)
         return SCR_OK;
     /* A user's CKPT line may name a store or group of the system file. */

@@ -415,7 +415,7 @@ static int resume_placing(const struct build *b, int *done, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     struct scr_rank2file list = { 0 };
     scr_hash *dset = scr_hash_new();
-    int rc = dset ? scr_stage_read_placing(b->env, b->p, b->id, dset, &why)
+    int rc = dset ? scr_prefix_record_read(b->env, b->p, b->id, SCR_PLACING, dset, &why)
                   : scr_no_memory(&why);
     if (rc == SCR_OK)
         rc = scr_prefix_rank2file_read(b->env, b->p, b->id, &list, &why);

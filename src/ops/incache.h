@@ -24,7 +24,7 @@ struct scr_incaches {
 };
 
 /* index: as it was read just before; NULL: none. SCR_E_CORRUPT: flush.scr is damaged.
- * Without a list of nodes: see scr_incaches_find_nodes. */
+ * Without a list of nodes: see scr_incaches_set_nodes. */
 int scr_incaches_read(const struct scr_env *env, const struct scr_prefix *p,
                       const struct scr_index *index, struct scr_incaches *out,
                       struct scr_err *err);

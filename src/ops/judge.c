@@ -533,11 +533,6 @@ static int list_copies(const struct scr_judge *q, const struct scr_judgement *j,
 
 /* --- lost output: core/lost.c --- */
 
-struct caches {
-    const struct scr_judge *q;
-    const struct scr_judgement *j;
-};
-
 /* As far as the caches in reach show. */
 static int is_gone(const void *arg, int id)
 {

@@ -157,12 +157,6 @@ static int find_others(struct scr_move *m, const struct scr_rank2file *files,
     return rc == SCR_OK && m->newer > 0 ? each_file(m, files, check_free, err) : rc;
 }
 
-int scr_stage_read_placing(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, scr_hash *dset, struct scr_err *err)
-{
-    return scr_prefix_record_read(env, p, id, SCR_PLACING, dset, err);
-}
-
 static int check_newest(const struct scr_move *m, const struct scr_table *paths,
                         struct scr_err *err)
 {

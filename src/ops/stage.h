@@ -45,9 +45,6 @@ int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p,
 int scr_stage_place(const struct scr_env *env, const struct scr_prefix *p, int id,
                     const scr_hash *dset, const struct scr_rank2file *files,
                     struct scr_err *err);
-/* The DSET of placing.scr, merged into dset. */
-int scr_stage_read_placing(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, scr_hash *dset, struct scr_err *err);
 /* Undoes a placing that cannot be ended: what is listed and in place, in the size
  * recorded, goes back to the stage. */
 int scr_stage_take_back(const struct scr_env *env, const struct scr_prefix *p, int id,
