@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_env: what SCR knows about the job it is run in. */
-#include <stdlib.h>
-
 #include "job.h"
 
 enum {
@@ -30,24 +28,12 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-static int print_list(struct scr_tool *t, const struct scr_hostlist *list,
-                      struct scr_err *err)
-{
-    char *text = NULL;
-    int rc;
-    TRY_OUT(scr_hostlist_compress(list, 0, &text, err));
-    scr_tool_print(t, "%s\n", text);
-out:
-    free(text);
-    return rc;
-}
-
 static int print_down(const struct job *job, struct scr_err *err)
 {
     struct scr_downs down = SCR_DOWNS_INIT;
     int rc;
     TRY_OUT(scr_rm_down(&job->rm, &job->rm.nodes, &down, err));
-    TRY_OUT(print_list(job->t, &down.nodes, err));
+    TRY_OUT(scr_tool_print_hosts(job->t, &down.nodes, 0, err));
 out:
     scr_downs_free(&down);
     return rc;
@@ -85,7 +71,7 @@ static int print(const struct job *job, const struct scr_args *a, struct scr_err
     if (a->opt[OPT_JOBID] != NULL)
         scr_tool_print(t, "%s\n", job->prm.job_id);
     if (a->opt[OPT_NODES] != NULL)
-        rc = print_list(t, &job->rm.nodes, err);
+        rc = scr_tool_print_hosts(t, &job->rm.nodes, 0, err);
     if (rc == SCR_OK && a->opt[OPT_DOWN] != NULL)
         rc = print_down(job, err);
     if (rc == SCR_OK && a->opt[OPT_RUNNODES] != NULL)

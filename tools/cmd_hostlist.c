@@ -122,18 +122,6 @@ static void print_expanded(struct scr_tool *t, const struct scr_hostlist *l,
     scr_tool_print(t, "\n");
 }
 
-static int print_compressed(struct scr_tool *t, const struct scr_hostlist *l, int sort,
-                            struct scr_err *err)
-{
-    char *text = NULL;
-    int rc;
-    TRY_OUT(scr_hostlist_compress(l, sort, &text, err));
-    scr_tool_print(t, "%s\n", text);
-out:
-    free(text);
-    return rc;
-}
-
 static int print_nth(struct scr_tool *t, const struct scr_args *a,
                      const struct scr_hostlist *l, struct scr_err *err)
 {
@@ -158,7 +146,7 @@ static int print_hosts(struct scr_tool *t, const struct scr_args *a,
     else if (a->opt[OPT_EXPAND] != NULL)
         print_expanded(t, l, a->opt[OPT_DELIMITER] ? a->opt[OPT_DELIMITER] : ",");
     else
-        return print_compressed(t, l, a->opt[OPT_SORT] != NULL, err);
+        return scr_tool_print_hosts(t, l, a->opt[OPT_SORT] != NULL, err);
     return SCR_OK;
 }
 

@@ -574,18 +574,6 @@ out:
 
 /* --- before anything is done --- */
 
-/* What a job copied and did not live to complete is complete. */
-static void adopt(struct scr_tool *t)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    int *ids = NULL;
-    size_t n = 0;
-    if (scr_arrivals_pending(&t->env, &t->prefix, NULL, &ids, &n, NULL) == SCR_OK &&
-        n > 0 && scr_arrivals_adopt(&t->env, &t->prefix, NULL, &why) != SCR_OK)
-        scr_log(t->env.log, SCR_LOG_WARN, "datasets that were copied: %s", why.text);
-    free(ids);
-}
-
 static int edit_nothing(struct scr_index *index, void *arg, int *changed,
                         struct scr_err *err)
 {
@@ -698,7 +686,7 @@ static int delete_named(struct scr_tool *t, const struct scr_args *a,
     int *ids = NULL, rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
     size_t n = 0;
     if (rc == SCR_OK && (rc = scr_tool_check_data(t, err)) == SCR_OK)
-        adopt(t);
+        (void)scr_tool_adopt(t);
     /* A name goes before a number: nothing else than what was named is deleted. */
     if (rc == SCR_OK)
         rc = list_named(t, text, &ids, &n, err);
@@ -738,7 +726,7 @@ static int extract(struct scr_tool *t, const struct scr_args *a, struct scr_err 
     int id = 0;
     int rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
     if (rc == SCR_OK && (rc = scr_tool_check_data(t, err)) == SCR_OK)
-        adopt(t);
+        (void)scr_tool_adopt(t);
     if (rc == SCR_OK)
         rc = find_dataset(t, a->opt[OPT_EXTRACT], &id, err);
     if (rc == SCR_OK)
@@ -799,7 +787,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         if ((rc = scr_tool_check_data(t, err)) != SCR_OK)
             return rc;
         if (!done++ && handlers[i].opt != OPT_ADOPT)
-            adopt(t);
+            (void)scr_tool_adopt(t);
         rc = handlers[i].run(t, value, err);
     }
     return done ? rc : list(t, a, err);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_list_down_nodes: the nodes of a job that cannot be used, and why. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -68,25 +67,14 @@ static int print_json(struct scr_tool *t, const struct scr_downs *down,
     return scr_tool_json(t, all, err);
 }
 
-static int print_list(struct scr_tool *t, const struct scr_downs *down,
-                      struct scr_err *err)
-{
-    char *text = NULL;
-    int rc =
-        down->nodes.n ? scr_hostlist_compress(&down->nodes, 1, &text, err) : SCR_OK;
-    if (text != NULL)
-        scr_tool_print(t, "%s\n", text);
-    free(text);
-    return rc;
-}
-
 static int print(struct scr_tool *t, const struct scr_args *a,
                  const struct scr_downs *down, struct scr_err *err)
 {
     if (a->opt[OPT_JSON] != NULL)
         return print_json(t, down, err);
     if (a->opt[OPT_REASON] == NULL)
-        return print_list(t, down, err);
+        return down->nodes.n > 0 ? scr_tool_print_hosts(t, &down->nodes, 1, err)
+                                 : SCR_OK;
     for (SCR_EACH(const struct scr_down, d, &down->why))
         scr_tool_print_line(t, "%s: %s", d->item.name, d->reason);
     return SCR_OK;

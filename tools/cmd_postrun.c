@@ -330,17 +330,9 @@ static int save_all(struct postrun *p, struct scr_err *err)
     return rc;
 }
 
-/* What a flush copied and did not live to complete is complete. */
 static void adopt(struct scr_tool *t)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    int *ids = NULL, n = 0;
-    size_t pending = 0;
-    if (scr_arrivals_pending(&t->env, &t->prefix, NULL, &ids, &pending, NULL) ==
-            SCR_OK &&
-        pending > 0 && scr_arrivals_adopt(&t->env, &t->prefix, &n, &why) != SCR_OK)
-        scr_log(t->env.log, SCR_LOG_WARN, "datasets that were copied: %s", why.text);
-    free(ids);
+    int n = scr_tool_adopt(t);
     if (n > 0)
         scr_tool_print(t, "%d dataset%s copied by a flush: complete now\n", n,
                        n > 1 ? "s" : "");

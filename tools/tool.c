@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "completion.h"
+#include "store/arrival.h"
 
 enum { EXIT_YES = 0, EXIT_NO = 1, EXIT_ERROR = 2 };
 
@@ -144,6 +145,19 @@ void scr_tool_note_no_data(struct scr_tool *t)
     struct scr_err why = SCR_ERR_INIT;
     if (scr_tool_check_data(t, &why) != SCR_OK)
         scr_log(t->env.log, SCR_LOG_NOTE, "%s", why.text);
+}
+
+int scr_tool_adopt(struct scr_tool *t)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int *ids = NULL, n = 0;
+    size_t pending = 0;
+    if (scr_arrivals_pending(&t->env, &t->prefix, NULL, &ids, &pending, NULL) ==
+            SCR_OK &&
+        pending > 0 && scr_arrivals_adopt(&t->env, &t->prefix, &n, &why) != SCR_OK)
+        scr_log(t->env.log, SCR_LOG_WARN, "datasets that were copied: %s", why.text);
+    free(ids);
+    return n;
 }
 
 /* The kernel knows the path we were started with. */
@@ -280,6 +294,16 @@ int scr_tool_host_operands(const struct scr_args *a, const char *first,
     int rc = all.bad ? scr_no_memory(err) : scr_hostlist_expand(all.p, list, err);
     scr_str_free(&all);
     return rc;
+}
+
+int scr_tool_print_hosts(struct scr_tool *t, const struct scr_hostlist *list, int sort,
+                         struct scr_err *err)
+{
+    char *text;
+    TRY(scr_hostlist_compress(list, sort, &text, err));
+    scr_tool_print(t, "%s\n", text);
+    free(text);
+    return SCR_OK;
 }
 
 /* --- running --- */

@@ -110,6 +110,10 @@ int scr_tool_check_data(struct scr_tool *t, struct scr_err *err);
 /* The same as a note, for commands that have an answer all the same. */
 void scr_tool_note_no_data(struct scr_tool *t);
 
+/* Completes what a flush has copied and did not live to complete, in t->prefix. Returns
+ * how many datasets; an error is a warning. */
+int scr_tool_adopt(struct scr_tool *t);
+
 /* Absolute path of the program scr itself, to be started again; malloc'd. */
 int scr_tool_program(const struct scr_tool *t, char **path, struct scr_err *err);
 
@@ -157,6 +161,9 @@ int scr_tool_hosts(struct scr_tool *t, const struct scr_args *a, int row,
 /* All operands as one list of hosts, after those in first (NULL: none). */
 int scr_tool_host_operands(const struct scr_args *a, const char *first,
                            struct scr_hostlist *list, struct scr_err *err);
+/* The list in its short form (scr_hostlist_compress), as a line. */
+int scr_tool_print_hosts(struct scr_tool *t, const struct scr_hostlist *list, int sort,
+                         struct scr_err *err);
 
 /* --- for main.c and the tests --- */
 /* Runs the program with these arguments and returns its exit status. */
