@@ -79,10 +79,7 @@ static int ask_caches(struct postrun *p, struct scr_err *err)
     int rc;
     TRY_OUT(scr_tool_reach(t, t->prefix.path, NULL, &reach, err));
     scr_tool_tell_scr3(t);
-    TRY_OUT(
-        scr_survey_open(&s, &t->env, (const char *const *)reach.cntl, reach.n, err));
-    for (size_t i = 0; i < reach.nshared; i++)
-        TRY_OUT(scr_survey_add_shared(&s, reach.shared[i], err));
+    TRY_OUT(scr_survey_reach(&s, &t->env, &reach, err));
     TRY_OUT(scr_survey_ids(&s, &ids, &n) == SCR_OK ? SCR_OK : scr_no_memory(err));
     for (int i = 0; i < n; i++)
         TRY_OUT(note_cached(p, s.map, ids[i]) == SCR_OK ? SCR_OK : scr_no_memory(err));

@@ -119,10 +119,7 @@ static int look(struct view *v, struct scr_status *s, struct scr_err *err)
     const struct scr_status_ask q = { .env = &t->env,
                                       .prefix = &t->prefix,
                                       .prm = v->has_prm ? &v->prm : NULL,
-                                      .cntl = (const char *const *)v->reach.cntl,
-                                      .ncntl = v->reach.n,
-                                      .shared = (const char *const *)v->reach.shared,
-                                      .nshared = v->reach.nshared,
+                                      .reach = &v->reach,
                                       .now = (int64_t)time(NULL) };
     TRY_OUT(scr_status_gather(&q, s, err));
     if (no_cfg.code != SCR_OK)

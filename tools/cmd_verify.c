@@ -481,9 +481,7 @@ static int verify_cache(struct tally *y, const struct scr_args *a, int *seen,
     const struct scr_env quiet = { .sys = y->t->env.sys };
     int rc = scr_tool_reach(y->t, y->t->prefix.path, a->opt[OPT_CNTL], &reach, err);
     if (rc == SCR_OK)
-        rc = scr_survey_open(&s, &quiet, (const char *const *)reach.cntl, reach.n, err);
-    for (size_t i = 0; i < reach.nshared && rc == SCR_OK; i++)
-        rc = scr_survey_add_shared(&s, reach.shared[i], err);
+        rc = scr_survey_reach(&s, &quiet, &reach, err);
     for (struct scr_survey *at = &s; at != NULL; at = at->next)
         at->env = &y->t->env;
     if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)

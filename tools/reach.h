@@ -3,15 +3,9 @@
 #ifndef SCR_TOOL_REACH_H
 #define SCR_TOOL_REACH_H
 
+#include "red/survey.h"
 #include "store/identity.h"
 #include "tool.h"
-
-struct scr_reach {
-    char **cntl; /* control directories, n of them */
-    size_t n;
-    char **shared; /* caches that all nodes share, nshared of them */
-    size_t nshared;
-};
 
 /* Warns where SCR 3.x has datasets in cache on this node. */
 void scr_tool_tell_scr3(struct scr_tool *t);

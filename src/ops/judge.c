@@ -10,7 +10,6 @@
 #include "ops/faults.h"
 #include "ops/incache.h"
 #include "ops/scan.h"
-#include "red/survey.h"
 #include "store/arrival.h"
 #include "store/dset_names.h"
 #include "store/replacing.h"
@@ -248,8 +247,8 @@ static int add_unseen(const struct scr_judge *q, struct scr_judgement *j,
     c->reason = scr_candidate_state_name(SCR_CANDIDATE_UNSEEN);
     if (where != NULL)
         find(c, SCR_CANDIDATE_UNSEEN, "%s, by flush.scr: %s", where,
-             q->ncntl + q->nshared > 0 ? "not found in the caches in reach"
-                                       : "not looked at");
+             q->reach->n + q->reach->nshared > 0 ? "not found in the caches in reach"
+                                                 : "not looked at");
     free(where);
     return c->name != NULL && c->why != NULL ? SCR_OK : SCR_E_NOMEM;
 }
@@ -279,9 +278,7 @@ static int judge_caches(const struct scr_judge *q, const struct scr_index *index
 {
     struct scr_survey s;
     int rc;
-    TRY_OUT(scr_survey_open(&s, q->env, q->cntl, q->ncntl, err));
-    for (size_t i = 0; i < q->nshared; i++)
-        TRY_OUT(scr_survey_add_shared(&s, q->shared[i], err));
+    TRY_OUT(scr_survey_reach(&s, q->env, q->reach, err));
     TRY_OUT(list_unseen(q, &s, index, j, err));
     TRY_OUT(judge_seen(q, &s, index, j, err));
 out:

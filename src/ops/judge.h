@@ -8,6 +8,7 @@
 
 #include "fmt/lost_output.h"
 #include "ops/progress.h"
+#include "red/survey.h"
 #include "store/prefix.h"
 
 enum scr_candidate_state {
@@ -59,10 +60,7 @@ struct scr_judgement {
 struct scr_judge {
     const struct scr_env *env;
     const struct scr_prefix *prefix;
-    const char *const *cntl; /* control directories, ncntl of them */
-    size_t ncntl;
-    const char *const *shared; /* caches that all nodes share, nshared of them */
-    size_t nshared;
+    const struct scr_reach *reach;
     int unseen;     /* 1: those that flush.scr lists and no cache in reach has are added
                      */
     int ranks;      /* of the run to come; 0: as many as wrote the dataset */

@@ -500,25 +500,17 @@ static int take_cached(struct look *l, const struct scr_incache *from,
     return keep(&c->nodes, from->nodes, err);
 }
 
-static int open_survey(struct look *l, struct scr_survey *survey, struct scr_err *why)
-{
-    const struct scr_status_ask *q = l->q;
-    TRY(scr_survey_open(survey, &l->env, q->cntl, q->ncntl, why));
-    for (size_t i = 0; i < q->nshared; i++)
-        TRY(scr_survey_add_shared(survey, q->shared[i], why));
-    return SCR_OK;
-}
-
 static int find_cached(struct look *l, struct scr_err *err)
 {
     struct scr_survey survey = { 0 };
     struct scr_err why = SCR_ERR_INIT;
     const struct scr_incache *best = NULL;
-    int rc, in_reach = l->q->ncntl + l->q->nshared > 0, has_survey = in_reach;
+    const struct scr_reach *reach = l->q->reach;
+    int rc, in_reach = reach->n + reach->nshared > 0, has_survey = in_reach;
     l->s->cache.survives = -1;
     l->s->cache.in_reach = in_reach;
     if (has_survey) {
-        rc = open_survey(l, &survey, &why);
+        rc = scr_survey_reach(&survey, &l->env, reach, &why);
         has_survey = rc == SCR_OK;
         TRY_OUT(note(l, rc, &why, err));
     }

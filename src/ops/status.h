@@ -87,10 +87,7 @@ struct scr_status_ask {
     const struct scr_env *env; /* its log is not used */
     const struct scr_prefix *prefix;
     const struct scr_params *prm; /* NULL: the configuration cannot be read */
-    const char *const *cntl;      /* control directories in reach, ncntl of them */
-    size_t ncntl;
-    const char *const *shared; /* caches that all nodes share, nshared of them */
-    size_t nshared;
+    const struct scr_reach *reach;
     int64_t now;
 };
 

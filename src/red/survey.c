@@ -361,6 +361,15 @@ int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_er
     return rc == SCR_OK ? settle(s, err) : rc;
 }
 
+int scr_survey_reach(struct scr_survey *s, const struct scr_env *env,
+                     const struct scr_reach *r, struct scr_err *err)
+{
+    TRY(scr_survey_open(s, env, (const char *const *)r->cntl, r->n, err));
+    for (size_t i = 0; i < r->nshared; i++)
+        TRY(scr_survey_add_shared(s, r->shared[i], err));
+    return SCR_OK;
+}
+
 void scr_survey_fini(struct scr_survey *s)
 {
     for (struct scr_survey *copy = s->next, *next; copy != NULL; copy = next) {

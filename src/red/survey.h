@@ -27,6 +27,14 @@ struct scr_survey {
                                 env, map and next */
 };
 
+/* Caches that this process can reach. */
+struct scr_reach {
+    char **cntl; /* control directories, n of them */
+    size_t n;
+    char **shared; /* caches that all nodes share, nshared of them */
+    size_t nshared;
+};
+
 /* Where nodes have parts of several datasets of one number, the survey is of the one
  * that a start would restore (scr_rival_choose), chosen by sizes. A control directory
  * that is not there, or not ours, is an error; what cannot be read in one is skipped
@@ -36,6 +44,9 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
 /* Adds the filemaps stored with the files of a cache that all nodes share, for ranks
  * that no control directory names (invariant C6). An absent cache holds nothing. */
 int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_err *err);
+/* Both, for all of them. */
+int scr_survey_reach(struct scr_survey *s, const struct scr_env *env,
+                     const struct scr_reach *r, struct scr_err *err);
 void scr_survey_fini(struct scr_survey *s);
 /* Ids of all datasets that are named, with those of next, ascending, malloc'd. SCR_OK
  * or SCR_E_NOMEM. */

@@ -46,9 +46,13 @@ static void survive(int error, enum test_how how)
 {
     struct test_store t;
     fill(&t);
-    const struct scr_judge q = {
-        .env = &t.env, .prefix = &t.p, .with_crc = 1, .fetch = 1, .job_id = "7"
-    };
+    const struct scr_reach none = { 0 };
+    const struct scr_judge q = { .env = &t.env,
+                                 .prefix = &t.p,
+                                 .reach = &none,
+                                 .with_crc = 1,
+                                 .fetch = 1,
+                                 .job_id = "7" };
     uint32_t before = index_crc();
     for (long n = 0;; n++) {
         struct scr_judgement j;

@@ -79,11 +79,10 @@ static void empty(struct bed *b)
 
 static int gather(struct bed *b, struct scr_status *s)
 {
-    const struct scr_status_ask q = { .env = &b->t.env,
-                                      .prefix = &b->t.p,
-                                      .cntl = (const char *const *)b->cntl,
-                                      .ncntl = NODES,
-                                      .now = 1800000000 };
+    const struct scr_reach reach = { .cntl = b->cntl, .n = NODES };
+    const struct scr_status_ask q = {
+        .env = &b->t.env, .prefix = &b->t.p, .reach = &reach, .now = 1800000000
+    };
     scr_err_clear(&b->t.err);
     return scr_status_gather(&q, s, &b->t.err);
 }
