@@ -19,24 +19,31 @@ void scr_incaches_fini(struct scr_incaches *c)
     *c = (struct scr_incaches){ 0 };
 }
 
+static int fill(struct scr_incache *to, const struct scr_dataset *d, int is_unsaved)
+{
+    *to = (struct scr_incache){ .id = d->id,
+                                .name = scr_strdup(d->name),
+                                .job = scr_strdup(d->jobid),
+                                .is_ckpt = d->is_ckpt,
+                                .is_output = d->is_output,
+                                .is_unsaved = is_unsaved,
+                                .size = d->size,
+                                .files = d->files,
+                                .created = d->created / 1000000 };
+    return to->name && (to->job || !d->jobid) ? SCR_OK : SCR_E_NOMEM;
+}
+
 /* An entry whose dataset cannot be read is listed by what else there is of it. */
 static int add(struct scr_incaches *c, const scr_hash *flush,
                const struct scr_index *index, int id)
 {
     struct scr_dataset d = { 0 };
     (void)scr_dataset_get(scr_hash_getf(flush, "DATASET %d DSETDESC", id), &d, NULL);
-    struct scr_incache *to = &c->of[c->n++];
-    *to = (struct scr_incache){ .id = id,
-                                .name = scr_strdup(scr_flush_name(flush, id)),
-                                .job = scr_strdup(d.jobid),
-                                .is_ckpt = scr_flush_has(flush, id, "CKPT"),
-                                .is_output = scr_flush_has(flush, id, "OUTPUT"),
-                                .is_unsaved = scr_flush_is_unsaved(flush, index, id),
-                                .size = d.size,
-                                .files = d.files,
-                                .created = d.created / 1000000 };
-    return to->name != NULL && (d.jobid == NULL || to->job != NULL) ? SCR_OK
-                                                                    : SCR_E_NOMEM;
+    d.id = id;
+    d.name = scr_flush_name(flush, id);
+    d.is_ckpt = scr_flush_has(flush, id, "CKPT");
+    d.is_output = scr_flush_has(flush, id, "OUTPUT");
+    return fill(&c->of[c->n++], &d, scr_flush_is_unsaved(flush, index, id));
 }
 
 int scr_incaches_read(const struct scr_env *env, const struct scr_prefix *p,
@@ -85,17 +92,8 @@ static int add_one(struct scr_incaches *c, const struct scr_survey *s,
     for (; at > 0 && c->of[at - 1].id < d->id; at--)
         c->of[at] = c->of[at - 1];
     c->n++;
-    c->of[at] = (struct scr_incache){ .id = d->id,
-                                      .name = scr_strdup(d->name),
-                                      .job = scr_strdup(d->jobid),
-                                      .is_ckpt = d->is_ckpt,
-                                      .is_output = d->is_output,
-                                      .is_unsaved = !scr_flush_is_saved(
-                                          NULL, index, d->id, e ? e->dataset : NULL),
-                                      .size = d->size,
-                                      .files = d->files,
-                                      .created = d->created / 1000000 };
-    return c->of[at].name && (c->of[at].job || !d->jobid) ? SCR_OK : SCR_E_NOMEM;
+    return fill(&c->of[at], d,
+                !scr_flush_is_saved(NULL, index, d->id, e ? e->dataset : NULL));
 }
 
 /* Adds one copy, unless its filemaps contradict each other or it was never completed.
