@@ -110,21 +110,13 @@ static uint64_t expected(const struct check *c, const char *key, const char *pat
     return bytes;
 }
 
-static int is_used(const struct scr_descs *d, int store)
-{
-    for (int i = 0; i < d->nreds; i++)
-        if (d->red[i].enabled && d->red[i].store == store)
-            return 1;
-    return store == d->cntl_store;
-}
-
 static int check_all(const struct check *c, const struct scr_descs *d,
                      struct scr_err *err)
 {
     int rc = SCR_OK;
     for (int i = 0; i < d->nstores && rc == SCR_OK; i++) {
         const struct scr_store *s = &d->store[i];
-        if (!is_used(d, i))
+        if (i != d->cntl_store && !scr_descs_uses(d, i))
             continue;
         uint64_t want =
             expected(c, i == d->cntl_store ? "CNTLDIR" : "CACHEDIR", s->path);
@@ -163,12 +155,9 @@ static int check_node(struct scr_tool *t, const struct scr_args *a, struct check
 {
     struct scr_params prm;
     struct scr_descs d = { 0 };
-    int rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
-    if (rc == SCR_OK)
-        rc = scr_tool_cfg_quiet(t, a->opt[OPT_PREFIX], err);
-    if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
-        (rc = scr_descs_build(t->cfg, &prm, &d, err)) != SCR_OK)
-        return rc;
+    int rc = SCR_OK;
+    TRY(scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
+    TRY(scr_tool_descs(t, a->opt[OPT_PREFIX], &prm, &d, err));
     c->place = (struct scr_place){ prm.user_name, prm.job_id, NULL, NULL };
     struct scr_hostlist vnodes = SCR_HOSTLIST_INIT;
     if (prm.vnodes != NULL)

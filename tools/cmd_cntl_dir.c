@@ -36,14 +36,6 @@ static int print_dir(struct scr_tool *t, const struct scr_args *a,
     return SCR_OK;
 }
 
-static int has_caches(const struct scr_descs *d, int store)
-{
-    for (int i = 0; i < d->nreds; i++)
-        if (d->red[i].enabled && d->red[i].store == store)
-            return 1;
-    return 0;
-}
-
 static int print_dirs(struct scr_tool *t, const struct scr_args *a, int is_cache,
                       const struct scr_place *place, const struct scr_descs *d,
                       struct scr_err *err)
@@ -54,7 +46,7 @@ static int print_dirs(struct scr_tool *t, const struct scr_args *a, int is_cache
      * descriptors of a job. */
     int all = a->opt[OPT_BASE] != NULL && a->opt[OPT_LOCAL] != NULL;
     for (int i = 0; i < d->nstores; i++)
-        if (all || has_caches(d, i))
+        if (all || scr_descs_uses(d, i))
             TRY(print_dir(t, a, place, &d->store[i], err));
     return SCR_OK;
 }
@@ -67,10 +59,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct scr_descs d = { 0 };
     if (!is_cache && strcmp(kind, "control") != 0 && strcmp(kind, "cntl") != 0)
         return scr_tool_usage(t, err, "\"%s\" is neither control nor cache", kind);
-    int rc = scr_tool_cfg_quiet(t, a->opt[OPT_PREFIX], err);
-    if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
-        (rc = scr_descs_build(t->cfg, &prm, &d, err)) != SCR_OK)
-        return rc;
+    int rc;
+    TRY(scr_tool_descs(t, a->opt[OPT_PREFIX], &prm, &d, err));
     const char *user = a->opt[OPT_USER], *job = a->opt[OPT_JOBID];
     /* Of several virtual nodes on this host it cannot be known which is meant. */
     const char *vnode = prm.vnodes && strpbrk(prm.vnodes, ",[") ? "*" : prm.vnodes;

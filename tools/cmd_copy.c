@@ -278,8 +278,7 @@ static int read_vnodes(struct scr_tool *t, struct scr_hostlist *vnodes,
 {
     struct scr_params prm;
     int n;
-    TRY(scr_tool_cfg_quiet(t, t->prefix.path, err));
-    TRY(scr_cfg_params(t->cfg, &prm, err));
+    TRY(scr_tool_params(t, t->prefix.path, &prm, err));
     if (prm.vnodes == NULL || *prm.vnodes == '\0' || scr_parse_int(prm.vnodes, &n))
         return SCR_OK;
     return scr_hostlist_expand(prm.vnodes, vnodes, err);

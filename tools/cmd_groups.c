@@ -32,8 +32,7 @@ static int ask_slurm(struct scr_tool *t, char **text, struct scr_err *err)
     const struct scr_rm_job job = { .manager = "SLURM", .id = NULL };
     struct scr_params prm;
     struct scr_rm rm;
-    TRY(scr_tool_cfg_quiet(t, NULL, err));
-    TRY(scr_cfg_params(t->cfg, &prm, err));
+    TRY(scr_tool_params(t, NULL, &prm, err));
     TRY(scr_rm_open_job(&t->env, t->cfg, &prm, &job, &rm, err));
     int rc = scr_rm_ask_topology(&rm, text, err);
     scr_rm_close(&rm);

@@ -658,8 +658,7 @@ static void record_deleted(struct scr_tool *t, int id)
     struct scr_event e = SCR_EVENT_INIT;
     struct scr_err why = SCR_ERR_INIT;
     struct scr_params prm;
-    if (scr_tool_cfg_quiet(t, t->prefix.path, &why) != SCR_OK ||
-        scr_cfg_params(t->cfg, &prm, &why) != SCR_OK)
+    if (scr_tool_params(t, t->prefix.path, &prm, &why) != SCR_OK)
         return;
     e.event = "DELETE";
     e.dset = id;

@@ -158,17 +158,14 @@ static int record(struct scr_tool *t, const char *prefix, const struct scr_event
                   struct scr_err *err)
 {
     struct scr_params prm;
-    int rc = scr_tool_cfg_quiet(t, prefix, err);
-    if (rc == SCR_OK)
-        rc = scr_cfg_params(t->cfg, &prm, err);
-    if (rc == SCR_OK && !scr_tool_logs(&prm)) {
+    TRY(scr_tool_params(t, prefix, &prm, err));
+    if (!scr_tool_logs(&prm)) {
         scr_log(t->env.log, SCR_LOG_NOTE,
                 "nothing is recorded: logging is off (SCR_LOG_ENABLE)");
         return SCR_OK;
     }
-    if (rc == SCR_OK)
-        rc = scr_tool_prefix(t, prefix ? prefix : prm.prefix, 1, err);
-    return rc == SCR_OK ? scr_tool_event(t, &prm, e, err) : rc;
+    TRY(scr_tool_prefix(t, prefix ? prefix : prm.prefix, 1, err));
+    return scr_tool_event(t, &prm, e, err);
 }
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)

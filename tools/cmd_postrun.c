@@ -358,15 +358,13 @@ static int is_enabled(struct postrun *p, int *enabled, struct scr_err *err)
 {
     struct scr_tool *t = p->t;
     struct scr_params prm;
-    int rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
-    if (rc == SCR_OK)
-        rc = scr_cfg_params(t->cfg, &prm, err);
-    *enabled = rc == SCR_OK && prm.enable;
-    p->job_id = rc == SCR_OK ? prm.job_id : NULL;
-    p->stays = rc == SCR_OK && prm.restart_past_lost_output;
-    if (rc == SCR_OK && !prm.enable)
+    TRY(scr_tool_params(t, t->prefix.path, &prm, err));
+    *enabled = prm.enable;
+    p->job_id = prm.job_id;
+    p->stays = prm.restart_past_lost_output;
+    if (!prm.enable)
         scr_tool_print(t, "nothing to save: SCR is disabled by SCR_ENABLE=0\n");
-    return rc;
+    return SCR_OK;
 }
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)

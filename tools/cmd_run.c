@@ -60,9 +60,7 @@ out:
 static int is_enabled(struct scr_tool *t, int *enabled, struct scr_err *err)
 {
     struct scr_params prm;
-    int rc = scr_tool_cfg_quiet(t, NULL, err);
-    if (rc == SCR_OK)
-        rc = scr_cfg_params(t->cfg, &prm, err);
+    int rc = scr_tool_params(t, NULL, &prm, err);
     *enabled = rc == SCR_OK && prm.enable;
     t->log.has_time = rc == SCR_OK ? scr_log_time(prm.log_time) : scr_cfg_log_time();
     if (rc == SCR_OK)

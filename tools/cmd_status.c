@@ -112,8 +112,7 @@ static int look(struct view *v, struct scr_status *s, struct scr_err *err)
     struct scr_err no_cfg = SCR_ERR_INIT, no_reach = SCR_ERR_INIT;
     int rc;
     scr_reach_fini(&v->reach);
-    v->has_prm = scr_tool_cfg_quiet(t, t->prefix.path, &no_cfg) == SCR_OK &&
-                 scr_cfg_params(t->cfg, &v->prm, &no_cfg) == SCR_OK;
+    v->has_prm = scr_tool_params(t, t->prefix.path, &v->prm, &no_cfg) == SCR_OK;
     if (v->has_prm)
         (void)scr_tool_reach(t, t->prefix.path, NULL, &v->reach, &no_reach);
     const struct scr_status_ask q = { .env = &t->env,

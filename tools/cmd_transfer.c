@@ -58,16 +58,12 @@ static int own_dir(struct scr_tool *t, char **dir, struct scr_err *err)
 {
     struct scr_params prm;
     struct scr_descs d = { 0 };
-    int rc = scr_tool_cfg_quiet(t, NULL, err);
-    if (rc == SCR_OK)
-        rc = scr_cfg_params(t->cfg, &prm, err);
-    if (rc == SCR_OK && prm.vnodes != NULL)
+    int rc;
+    TRY(scr_tool_params(t, NULL, &prm, err));
+    if (prm.vnodes != NULL)
         return scr_fail(err, SCR_E_USAGE, 0,
                         "with SCR_VNODES the control directory must be given");
-    if (rc == SCR_OK)
-        rc = scr_descs_build(t->cfg, &prm, &d, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_descs_build(t->cfg, &prm, &d, err));
     struct scr_identity id;
     const char *prefix = prm.prefix ? prm.prefix : ".";
     struct scr_place place = { prm.user_name, prm.job_id, NULL, id.name };

@@ -9,9 +9,9 @@
 #include "reach.h"
 #include "rm/launch.h"
 
-static int read_config(struct job *job, struct scr_err *err)
+static int read_config(struct job *job, const char *prefix, struct scr_err *err)
 {
-    TRY(scr_cfg_params(job->t->cfg, &job->prm, err));
+    TRY(scr_tool_params(job->t, prefix, &job->prm, err));
     if (!scr_cfg_is_set(job->t->cfg, "SCR_RUNS"))
         job->prm.runs = job->prm.retries < 0 ? -1 : job->prm.retries + 1;
     return scr_rm_open(&job->t->env, job->t->cfg, &job->prm, &job->rm, err);
@@ -21,8 +21,7 @@ int scr_job_open(struct scr_tool *t, const char *prefix, struct job *job,
                  struct scr_err *err)
 {
     *job = (struct job){ .t = t };
-    TRY(scr_tool_cfg_quiet(t, prefix, err));
-    TRY(read_config(job, err));
+    TRY(read_config(job, prefix, err));
     return scr_realpath("/proc/self/exe", &job->self, err);
 }
 
@@ -30,8 +29,7 @@ int scr_job_open_anywhere(struct scr_tool *t, const char *prefix, struct job *jo
                           struct scr_err *err)
 {
     *job = (struct job){ .t = t };
-    TRY(scr_tool_cfg_quiet(t, prefix, err));
-    TRY(scr_cfg_params(t->cfg, &job->prm, err));
+    TRY(scr_tool_params(t, prefix, &job->prm, err));
     return scr_rm_open_anywhere(&t->env, t->cfg, &job->prm, &job->rm, err);
 }
 
@@ -59,9 +57,7 @@ int scr_job_reload(struct job *job, struct scr_err *err)
     struct job fresh = { .t = job->t };
     struct scr_cfg *old = job->t->cfg;
     job->t->cfg = NULL;
-    int rc = scr_tool_cfg_quiet(job->t, job->prm.prefix, err);
-    if (rc == SCR_OK)
-        rc = read_config(&fresh, err);
+    int rc = read_config(&fresh, job->prm.prefix, err);
     if (rc == SCR_OK) {
         take_over(job, &fresh);
     } else {

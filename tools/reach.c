@@ -96,6 +96,20 @@ int scr_tool_cfg_quiet(struct scr_tool *t, const char *prefix, struct scr_err *e
     return rc;
 }
 
+int scr_tool_params(struct scr_tool *t, const char *prefix, struct scr_params *prm,
+                    struct scr_err *err)
+{
+    TRY(scr_tool_cfg_quiet(t, prefix, err));
+    return scr_cfg_params(t->cfg, prm, err);
+}
+
+int scr_tool_descs(struct scr_tool *t, const char *prefix, struct scr_params *prm,
+                   struct scr_descs *d, struct scr_err *err)
+{
+    TRY(scr_tool_params(t, prefix, prm, err));
+    return scr_descs_build(t->cfg, prm, d, err);
+}
+
 int scr_tool_identity(const struct scr_tool *t, const struct scr_params *prm,
                       struct scr_identity *id, struct scr_err *err)
 {
@@ -149,11 +163,8 @@ static int by_configuration(struct scr_tool *t, const char *prefix, int nodes,
 {
     struct scr_params prm;
     struct scr_descs d = { 0 };
-    int rc = scr_tool_cfg_quiet(t, prefix, err);
-    if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
-        (rc = scr_descs_build(t->cfg, &prm, &d, err)) != SCR_OK)
-        return rc;
-    rc = add_stores(t, &prm, &d, nodes, r, err);
+    TRY(scr_tool_descs(t, prefix, &prm, &d, err));
+    int rc = add_stores(t, &prm, &d, nodes, r, err);
     scr_descs_fini(&d);
     return rc;
 }

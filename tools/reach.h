@@ -13,6 +13,12 @@ void scr_tool_tell_scr3(struct scr_tool *t);
 /* scr_tool_cfg without its warnings, which scr param, scr status and scr why print:
  * other commands run many times in scripts. */
 int scr_tool_cfg_quiet(struct scr_tool *t, const char *prefix, struct scr_err *err);
+/* The same, and what it says. */
+int scr_tool_params(struct scr_tool *t, const char *prefix, struct scr_params *prm,
+                    struct scr_err *err);
+/* The same, with the descriptors: free with scr_descs_fini. */
+int scr_tool_descs(struct scr_tool *t, const char *prefix, struct scr_params *prm,
+                   struct scr_descs *d, struct scr_err *err);
 
 /* Identity of the prefix directory that the configuration names; none if there is no
  * such directory. */

@@ -88,10 +88,9 @@ static int kill_step(struct scr_tool *t, const struct scr_rm_job *job,
     struct scr_params prm;
     struct scr_rm rm;
     char *step = NULL;
-    int rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
-    if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
-        (rc = scr_rm_open_job(&t->env, t->cfg, &prm, job, &rm, err)) != SCR_OK)
-        return rc;
+    int rc;
+    TRY(scr_tool_params(t, t->prefix.path, &prm, err));
+    TRY(scr_rm_open_job(&t->env, t->cfg, &prm, job, &rm, err));
     TRY_OUT(kill_new_step(&rm, record, &step, err));
     if (step != NULL)
         *what = scr_asprintf("job step %s is killed", step);

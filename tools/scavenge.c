@@ -195,8 +195,7 @@ int scr_scavenge_open(struct scr_tool *t, const struct scr_scavenge_opts *o,
     int rc;
     if ((rc = take_lock(s, err)) != SCR_OK ||
         (rc = scr_tool_program(t, &s->program, err)) != SCR_OK ||
-        (rc = scr_tool_cfg_quiet(t, t->prefix.path, err)) != SCR_OK ||
-        (rc = scr_cfg_params(t->cfg, &s->prm, err)) != SCR_OK ||
+        (rc = scr_tool_params(t, t->prefix.path, &s->prm, err)) != SCR_OK ||
         (rc = scr_rm_open(&t->env, t->cfg, &s->prm, &s->rm, err)) != SCR_OK ||
         (rc = take_timeout(s, o->timeout, err)) != SCR_OK ||
         (rc = take_nodes(s, o, err)) != SCR_OK)

@@ -109,6 +109,14 @@ static const struct scr_reddesc *output_desc(const struct scr_descs *d)
     return NULL;
 }
 
+int scr_descs_uses(const struct scr_descs *d, int store)
+{
+    for (int i = 0; i < d->nreds; i++)
+        if (d->red[i].enabled && d->red[i].store == store)
+            return 1;
+    return 0;
+}
+
 int scr_store_is_shared(const struct scr_store *store)
 {
     return strcmp(store->group, "WORLD") == 0;

@@ -73,6 +73,9 @@ int scr_descs_group_value(const struct scr_descs *d, const char *group,
 const struct scr_reddesc *scr_descs_select(const struct scr_descs *d, int ckpt_id,
                                            int is_output);
 
+/* 1 if the files of an enabled descriptor go to this store. */
+int scr_descs_uses(const struct scr_descs *d, int store);
+
 /* 1 if all processes share the device (GROUP=WORLD). */
 int scr_store_is_shared(const struct scr_store *store);
 

@@ -80,10 +80,7 @@ static int is_node_local(const struct scr_store *store)
 
 static int store_is_used(const struct scr_ctx *ctx, int store)
 {
-    for (int i = 0; i < ctx->descs.nreds; i++)
-        if (ctx->descs.red[i].enabled && ctx->descs.red[i].store == store)
-            return 1;
-    return store == ctx->descs.cntl_store;
+    return store == ctx->descs.cntl_store || scr_descs_uses(&ctx->descs, store);
 }
 
 static int make_store(struct scr_ctx *ctx, int i, struct scr_err *err)
