@@ -298,16 +298,6 @@ static int ask_nodes(struct clean *c, const char *const *argv, struct scr_err *e
     return c->kept > 0 ? SCR_TOOL_NO : SCR_OK;
 }
 
-/* Ids of jobs are no host names: those of an array have an empty pair of brackets. */
-static char *running_option(const struct clean *c)
-{
-    struct scr_str s = SCR_STR_INIT;
-    scr_str_append(&s, "--running=");
-    for (size_t i = 0; i < c->running.n; i++)
-        scr_str_printf(&s, "%s%s", i > 0 ? "," : "", c->running.name[i]);
-    return scr_str_take(&s);
-}
-
 static int take_running(struct clean *c, const char *ids, struct scr_err *err)
 {
     int rc = SCR_OK;
@@ -326,11 +316,11 @@ static int clean_nodes(struct clean *c, struct scr_err *err)
     static const int passed[] = { OPT_DRY_RUN, OPT_FORCE, OPT_ENDED };
     static const int valued[] = { OPT_PREFIX, OPT_JOBID, OPT_OLDER, OPT_USER };
     struct scr_strv argv = SCR_STRV_INIT;
-    char *running = running_option(c);
     int rc;
     scr_strv_add(&argv, c->job.self);
     scr_strv_add(&argv, "clean");
-    scr_strv_add(&argv, running);
+    /* Ids of jobs are no host names: those of an array have empty brackets. */
+    scr_strv_join(&argv, "--running=", c->running.name, c->running.n);
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
         if (c->a->opt[passed[i]] != NULL)
             scr_strv_printf(&argv, "--%s", opts[passed[i]].name);
@@ -340,7 +330,6 @@ static int clean_nodes(struct clean *c, struct scr_err *err)
                             c->a->opt[valued[i]]);
     TRY_OUT(argv.bad ? scr_no_memory(err) : ask_nodes(c, scr_strv_argv(&argv), err));
 out:
-    free(running);
     scr_strv_free(&argv);
     return rc;
 }

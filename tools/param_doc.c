@@ -10,24 +10,12 @@ enum { WIDTH = 78 };
 
 /* --- pieces --- */
 
-/* Bytes of text that fit into n columns, ending before a blank where there is one. */
-static size_t fitting(const char *text, size_t n)
-{
-    size_t len = strlen(text);
-    if (len <= n)
-        return len;
-    size_t cut = n;
-    while (cut > 0 && text[cut] != ' ')
-        cut--;
-    return cut > 0 ? cut : strcspn(text, " ");
-}
-
 void scr_doc_wrap(struct scr_str *out, const char *indent, const char *text,
                   size_t width)
 {
     size_t room = width > strlen(indent) + 20 ? width - strlen(indent) : 20;
     while (*text != '\0') {
-        size_t n = fitting(text, room);
+        size_t n = scr_fit(text, room);
         scr_str_append(out, indent);
         scr_str_append_n(out, text, n);
         scr_str_append(out, "\n");

@@ -356,24 +356,13 @@ static const struct {
 
 /* --- layout --- */
 
-/* Length of what fits: up to the last blank; a word that is longer stays whole. */
-static size_t fit(const char *text, size_t most)
-{
-    size_t n = strlen(text), at = most;
-    if (n <= most)
-        return n;
-    while (at > 0 && text[at] != ' ')
-        at--;
-    return at > 0 ? at : most + strcspn(text + most, " ");
-}
-
 static void add_row(struct scr_str *to, const char *label, struct scr_str *text)
 {
     scr_str_mask(text);
     const char *at = text->p ? text->p : "";
     to->bad |= text->bad;
     while (*at != '\0') {
-        size_t n = fit(at, COLUMNS - LABEL);
+        size_t n = scr_fit(at, COLUMNS - LABEL);
         scr_str_printf(to, "%-*s%.*s\n", LABEL, label, (int)n, at);
         at += n + strspn(at + n, " ");
         label = "";

@@ -134,6 +134,16 @@ void scr_str_mask(struct scr_str *s)
     scr_mask(s->p, s->len);
 }
 
+size_t scr_fit(const char *text, size_t most)
+{
+    size_t n = strlen(text), at = most;
+    if (n <= most)
+        return n;
+    while (at > 0 && text[at] != ' ')
+        at--;
+    return at > 0 ? at : most + strcspn(text + most, " ");
+}
+
 char *scr_asprintf(const char *fmt, ...)
 {
     struct scr_str s = SCR_STR_INIT;

@@ -52,6 +52,10 @@ char *scr_str_take(struct scr_str *s);
 void scr_mask(char *text, size_t len);
 void scr_str_mask(struct scr_str *s);
 
+/* Length of what fits into a line of `most` bytes: up to the last blank; a word that is
+ * longer stays whole. */
+size_t scr_fit(const char *text, size_t most);
+
 /* malloc'd printf; NULL when out of memory. */
 char *scr_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* strdup that takes NULL (returns NULL). */

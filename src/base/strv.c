@@ -45,6 +45,15 @@ void scr_strv_printf(struct scr_strv *s, const char *fmt, ...)
     take(s, scr_str_take(&text));
 }
 
+void scr_strv_join(struct scr_strv *s, const char *head, char *const *words, size_t n)
+{
+    struct scr_str text = SCR_STR_INIT;
+    scr_str_append(&text, head);
+    for (size_t i = 0; i < n; i++)
+        scr_str_printf(&text, "%s%s", i ? "," : "", words[i]);
+    take(s, scr_str_take(&text));
+}
+
 void scr_strv_add_all(struct scr_strv *s, const char *const *texts)
 {
     for (; texts != NULL && *texts != NULL; texts++)

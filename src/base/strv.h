@@ -22,6 +22,8 @@ void scr_strv_free(struct scr_strv *s);
 void scr_strv_add(struct scr_strv *s, const char *text);
 void scr_strv_printf(struct scr_strv *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* One text: head, then the words with commas between. */
+void scr_strv_join(struct scr_strv *s, const char *head, char *const *words, size_t n);
 /* Each of a NULL-terminated list. */
 void scr_strv_add_all(struct scr_strv *s, const char *const *texts);
 /* As struct scr_proc_spec takes it; borrowed until the next change. */

@@ -101,15 +101,8 @@ static int add_file(struct list *l, const struct scr_rm *rm, const char *path,
  */
 static void set_vnodes(const struct scr_launch *what, struct scr_strv *env)
 {
-    struct scr_str names = SCR_STR_INIT;
-    for (size_t i = 0; i < what->good->n && i < what->need; i++)
-        scr_str_printf(&names, "%s%s", i ? "," : "", what->good->name[i]);
-    char *text = scr_str_take(&names);
-    if (text == NULL)
-        env->bad = 1;
-    else
-        scr_strv_printf(env, "SCR_VNODES=%s", text);
-    free(text);
+    size_t n = what->need < what->good->n ? what->need : what->good->n;
+    scr_strv_join(env, "SCR_VNODES=", what->good->name, n);
 }
 
 /* A program on this host alone needs no list, and gets none: it may well be that the

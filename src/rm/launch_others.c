@@ -7,30 +7,18 @@
 #include "base/str.h"
 #include "rm/launch_impl.h"
 
-static char *joined(const struct scr_hostlist *list)
-{
-    struct scr_str s = SCR_STR_INIT;
-    for (size_t i = 0; i < list->n; i++)
-        scr_str_printf(&s, "%s%s", i ? "," : "", list->name[i]);
-    return scr_str_take(&s);
-}
-
 /* --- jsrun, lrun --- */
 
 static int exclude_hosts(const struct scr_rm *rm, const struct scr_launcher *l,
                          const struct scr_launch *what, struct scr_strv *argv,
                          struct scr_strv *env, struct scr_err *err)
 {
-    char *bad = joined(what->bad);
     (void)rm;
     (void)env;
     int rc =
         scr_launch_refuse(l, what->args, SCR_OPT_EXCLUDE, "set SCR_EXCLUDE_NODES", err);
-    if (bad == NULL)
-        argv->bad = 1;
-    else if (*bad != '\0')
-        scr_strv_printf(argv, "--exclude_hosts=%s", bad);
-    free(bad);
+    if (what->bad->n > 0)
+        scr_strv_join(argv, "--exclude_hosts=", what->bad->name, what->bad->n);
     scr_strv_add_all(argv, what->args);
     return rc;
 }

@@ -54,14 +54,7 @@ static void env_add_mpi(struct scr_strv *e, const struct drill *d)
 static void env_add_scr(struct scr_strv *e, const struct drill *d, const char *prefix,
                         const char *name, const struct scr_hostlist *nodes)
 {
-    struct scr_str list = SCR_STR_INIT;
-    for (size_t i = 0; i < nodes->n; i++)
-        scr_str_printf(&list, "%s%s", i ? "," : "", nodes->name[i]);
-    char *names = scr_str_take(&list);
-    if (names != NULL)
-        scr_strv_printf(e, "SCR_VNODES=%s", names);
-    e->bad |= names == NULL;
-    free(names);
+    scr_strv_join(e, "SCR_VNODES=", nodes->name, nodes->n);
     scr_strv_add(e, "SCR_ENABLE=1");
     scr_strv_add(e, "SCR_CONF_FILE");
     scr_strv_printf(e, "SCR_USER_NAME=%s", job_user);
