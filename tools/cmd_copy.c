@@ -325,11 +325,9 @@ static void tell(struct copy *c)
 /* Complete, or all of it gathered: there is nothing to copy. */
 static int is_there(struct copy *c, struct scr_err *err, int *there)
 {
-    struct scr_index_entry e;
     struct scr_index index = SCR_INDEX_INIT;
     int rc = scr_prefix_index_look(&c->t->env, &c->t->prefix, &index, err);
-    *there = rc == SCR_OK && scr_index_get(&index, c->g.id, &e, NULL) == SCR_OK &&
-             e.complete && !e.failed;
+    *there = rc == SCR_OK && scr_index_is_good(&index, c->g.id);
     scr_index_fini(&index);
     if (rc == SCR_OK && *there)
         scr_tool_print_line(c->t, "dataset %d: is complete in %s", c->g.id,

@@ -194,14 +194,12 @@ static int tell(struct scr_tool *t, const struct scr_args *a, scr_hash *h,
 static int complete(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     int64_t id = 0;
-    struct scr_index_entry e;
     struct scr_index index = SCR_INDEX_INIT;
     int rc;
     TRY_OUT(scr_tool_int(t, a, OPT_NAME, SCR_AT_LEAST(1), &id, err));
     TRY_OUT(scr_arrivals_adopt(&t->env, &t->prefix, NULL, err));
     TRY_OUT(scr_prefix_index_read(&t->env, &t->prefix, &index, err));
-    if ((scr_index_get(&index, (int)id, &e, NULL) != SCR_OK || !e.complete))
-        TRY_OUT(SCR_TOOL_NO);
+    TRY_OUT(scr_index_is_complete(&index, (int)id) ? SCR_OK : SCR_TOOL_NO);
 out:
     scr_index_fini(&index);
     return rc;

@@ -50,11 +50,9 @@ static int check_use(struct scr_tool *t, const struct scr_args *a, int64_t *id,
 /* 1 if it is complete in the prefix directory. */
 static int is_there(struct scr_tool *t, int id, int *there, struct scr_err *err)
 {
-    struct scr_index_entry e;
     struct scr_index index = SCR_INDEX_INIT;
     int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
-    *there = rc == SCR_OK && scr_index_get(&index, id, &e, NULL) == SCR_OK &&
-             e.complete && !e.failed;
+    *there = rc == SCR_OK && scr_index_is_good(&index, id);
     scr_index_fini(&index);
     return rc;
 }

@@ -245,12 +245,11 @@ static int heir_of(const scr_hash *h, int id)
  * or what replaced that. */
 static int has_good_heir(const scr_hash *h, const struct scr_index *index, int id)
 {
-    struct scr_index_entry e;
     if (heir_of(h, id) == 0)
         return 1;
     for (int by; (by = heir_of(h, id)) > id; id = by)
-        if (scr_index_get(index, by, &e, NULL) == SCR_OK)
-            return e.complete && !e.failed;
+        if (scr_index_has(index, by))
+            return scr_index_is_good(index, by);
     return 0;
 }
 

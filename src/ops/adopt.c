@@ -315,10 +315,8 @@ static int describe(const struct job *j, scr_hash *dset)
  * left; 0: there is none. */
 static int name_owner(const struct scr_index *index, const char *name)
 {
-    struct scr_index_entry e;
     int id = scr_index_find(index, name);
-    return id > 0 && scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete ? id
-                                                                                : 0;
+    return scr_index_is_complete(index, id) ? id : 0;
 }
 
 /* Whether a run has the prefix directory; so it is where locks cannot be looked at. */

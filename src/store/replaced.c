@@ -214,9 +214,8 @@ static int edit_own(struct scr_index *index, void *arg, int *changed,
     const struct look *l = arg;
     (void)err;
     for (size_t i = 0; i < l->n; i++) {
-        struct scr_index_entry e;
-        if (l->own[i] == NULL || scr_index_get(index, l->ids[i], &e, NULL) != SCR_OK ||
-            e.complete)
+        if (l->own[i] == NULL || !scr_index_has(index, l->ids[i]) ||
+            scr_index_is_complete(index, l->ids[i]))
             continue;
         scr_index_set_own(index, l->ids[i], l->own[i]);
         *changed = 1;
