@@ -49,7 +49,7 @@ static int ask_version(const char *path, char **text, struct scr_err *err)
     const char *argv[] = { path, "--version", NULL };
     struct scr_many_task t = { .argv = argv };
     int rc;
-    TRY_OUT(scr_many_run(&t, 1, 1, VERSION_TIMEOUT_S, err));
+    TRY_OUT(scr_many_run(&t, 1, 1, VERSION_TIMEOUT_S, NULL, err));
     if ((*text = scr_asprintf("%s%s", t.out, t.errout)) == NULL)
         TRY_OUT(scr_no_memory(err));
 out:

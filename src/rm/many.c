@@ -244,13 +244,7 @@ static int hand_over(struct scr_many_task *t, struct scr_err *err)
 }
 
 int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double timeout_s,
-                 struct scr_err *err)
-{
-    return scr_many_run_unless(task, n, width, timeout_s, NULL, err);
-}
-
-int scr_many_run_unless(struct scr_many_task *task, size_t n, size_t width,
-                        double timeout_s, const atomic_int *stop, struct scr_err *err)
+                 const atomic_int *stop, struct scr_err *err)
 {
     struct many m = { .task = task, .n = n, .begin = scr_now_mono() };
     double end = m.begin + timeout_s;

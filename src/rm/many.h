@@ -2,7 +2,7 @@
 /* Many programs at once, with one time limit for all of them, each with its output.
  *
  *     struct scr_many_task task[2] = { { .argv = a }, { .argv = b } };
- *     rc = scr_many_run(task, 2, 64, 10.0, err);
+ *     rc = scr_many_run(task, 2, 64, 10.0, NULL, err);
  *     … task[0].end, task[0].status, task[0].out …
  *     scr_many_free(task, 2); */
 #ifndef SCR_RM_MANY_H
@@ -39,14 +39,11 @@ struct scr_many_task {
  * or, if those do not end, 400. Hanging ones keep none from its turn: where there are
  * more, one that has had its share of the time makes room, and counts as late. The
  * share is half of the time for up to 400, a third for up to 800, and so on; less where
- * descriptors are few. Fails only for lack of memory or descriptors; scr_many_free in
- * any case. */
+ * descriptors are few. The time is over at once when another thread sets *stop, which
+ * may be NULL. Fails only for lack of memory or descriptors; scr_many_free in any case.
+ */
 int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double timeout_s,
-                 struct scr_err *err);
-/* The same, but the time is over at once when another thread sets *stop, which may be
- * NULL. */
-int scr_many_run_unless(struct scr_many_task *task, size_t n, size_t width,
-                        double timeout_s, const atomic_int *stop, struct scr_err *err);
+                 const atomic_int *stop, struct scr_err *err);
 void scr_many_free(struct scr_many_task *task, size_t n);
 
 #endif

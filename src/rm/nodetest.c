@@ -99,7 +99,7 @@ static int ping(struct round *r, struct scr_err *err)
         task[i].argv = argv[i];
     }
     if (rc == SCR_OK) {
-        rc = scr_many_run(task, n, PING_WIDTH, seconds_left(r), err);
+        rc = scr_many_run(task, n, PING_WIDTH, seconds_left(r), NULL, err);
         for (size_t i = 0; i < n && rc == SCR_OK; i++)
             if (task[i].end == SCR_MANY_ENDED && task[i].status == NO_REPLY)
                 rc = scr_downs_add(r->down, r->nodes.name[i], SCR_NODE_DEAD, err,

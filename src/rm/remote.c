@@ -155,7 +155,7 @@ int scr_remote_each(const struct scr_remote_job *job, scr_remote_line line,
         rc = argv[i].bad || env[i].bad ? scr_no_memory(err) : SCR_OK;
     }
     if (rc == SCR_OK) {
-        rc = scr_many_run_unless(task, n, 0, job->timeout_s, job->rm->stop, err);
+        rc = scr_many_run(task, n, 0, job->timeout_s, job->rm->stop, err);
         for (size_t i = 0; i < n && rc == SCR_OK; i++)
             if (!take_result(job, &task[i], &job->res[i], unreached))
                 rc = scr_no_memory(err);

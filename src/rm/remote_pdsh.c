@@ -93,14 +93,11 @@ static int sort_out(const struct scr_remote_job *job, const struct scr_rm_names 
 static void take_status(struct scr_remote_result *r, const char *text)
 {
     const char *code = strstr(text, "exited with exit code ");
-    int status;
-    if (code != NULL && scr_parse_int(strrchr(code, ' ') + 1, &status)) {
-        r->answered = status != 255;
-        r->status = r->answered ? status : -1;
-    } else {
-        r->answered = 0; /* "command timeout", "connect: timed out", … */
-        r->status = -1;
-    }
+    int status = 255; /* "command timeout", "connect: timed out", … */
+    if (code != NULL)
+        (void)scr_parse_int(strrchr(code, ' ') + 1, &status);
+    r->answered = status != 255;
+    r->status = r->answered ? status : -1;
 }
 
 /* Lines of the command, "node: text", and of pdsh, "pdsh@here: node: text". */
@@ -174,8 +171,8 @@ static int run(const struct scr_remote_job *job, struct scr_err *err)
         make_line(job, list, &argv);
         struct scr_many_task t = { .argv = scr_strv_argv(&argv) };
         rc = argv.bad ? scr_no_memory(err)
-                      : scr_many_run_unless(&t, 1, 1, job->timeout_s + CLEANUP_S,
-                                            job->rm->stop, err);
+                      : scr_many_run(&t, 1, 1, job->timeout_s + CLEANUP_S,
+                                     job->rm->stop, err);
         if (rc == SCR_OK && !finish(job, &t))
             rc = scr_no_memory(err);
         scr_many_free(&t, 1);

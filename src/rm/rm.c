@@ -156,7 +156,7 @@ static int run_tool(const struct scr_rm *rm, struct scr_many_task *t, const char
 {
     double limit = ask_timeout(rm);
     int rc;
-    TRY_OUT(scr_many_run(t, 1, 1, limit, err));
+    TRY_OUT(scr_many_run(t, 1, 1, limit, NULL, err));
     if (t->end != SCR_MANY_ENDED || t->status != 0)
         TRY_OUT(complain(t, name, limit, err));
     *out = t->out;

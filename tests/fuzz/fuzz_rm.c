@@ -12,7 +12,7 @@
 #include <string.h>
 
 int __wrap_scr_many_run(struct scr_many_task *task, size_t n, size_t width,
-                        double timeout_s, struct scr_err *err);
+                        double timeout_s, const atomic_int *stop, struct scr_err *err);
 int __wrap_scr_realpath(const char *path, char **real, struct scr_err *err);
 int __wrap_scr_hostlist_expand(const char *text, struct scr_hostlist *out,
                                struct scr_err *err);
@@ -22,9 +22,9 @@ static char *answers;
 static const char *nodes_text;
 
 int __wrap_scr_many_run(struct scr_many_task *task, size_t n, size_t width,
-                        double timeout_s, struct scr_err *err)
+                        double timeout_s, const atomic_int *stop, struct scr_err *err)
 {
-    (void)width, (void)timeout_s, (void)err;
+    (void)width, (void)timeout_s, (void)stop, (void)err;
     const char *answer = fuzz_piece(&answers);
     int failed = *answer == '!';
     FUZZ_CHECK(n == 1 && task->argv[0] != NULL);

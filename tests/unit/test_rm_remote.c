@@ -23,7 +23,7 @@ static void many_at_once(void **state)
     for (int i = 0; i < N; i++)
         task[i].argv = sleeper;
     double start = scr_now_mono();
-    assert_int_equal(scr_many_run(task, N, N, 90, NULL), SCR_OK);
+    assert_int_equal(scr_many_run(task, N, N, 90, NULL, NULL), SCR_OK);
     assert_true(scr_now_mono() - start < 60); /* one after another: 100 s */
     for (int i = 0; i < N; i++) {
         assert_int_equal(task[i].end, SCR_MANY_ENDED);
@@ -45,7 +45,7 @@ static void run_but(struct scr_many_task *task, size_t n, size_t width, size_t h
     for (int i = 1;; i++) {
         size_t late = 0;
         double start = scr_now_mono();
-        assert_int_equal(scr_many_run(task, n, width, limit, NULL), SCR_OK);
+        assert_int_equal(scr_many_run(task, n, width, limit, NULL, NULL), SCR_OK);
         assert_true(scr_now_mono() - start < limit + 60); /* of 600 */
         for (size_t k = 0; k < n; k++)
             late += k != hung && task[k].end == SCR_MANY_LATE;
@@ -113,7 +113,7 @@ static int run_crowd(int hung, int good, double limit, double *seconds)
     for (int i = 0; i < n; i++)
         task[i].argv = i < hung ? sleeper : quick;
     double start = scr_now_mono();
-    assert_int_equal(scr_many_run(task, (size_t)n, 0, limit, NULL), SCR_OK);
+    assert_int_equal(scr_many_run(task, (size_t)n, 0, limit, NULL, NULL), SCR_OK);
     *seconds = scr_now_mono() - start;
     for (int i = 0; i < n; i++) {
         ended += task[i].end == SCR_MANY_ENDED;
@@ -154,7 +154,7 @@ static void few_descriptors_make_them_wait(void **state)
     for (size_t i = 0; i < N; i++)
         task[i].argv = good;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    int rc = scr_many_run(task, N, 0, 30, NULL);
+    int rc = scr_many_run(task, N, 0, 30, NULL, NULL);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(rc, SCR_OK);
     for (size_t i = 0; i < N; i++)
@@ -167,7 +167,7 @@ static void without_time_nothing_is_started(void **state)
     (void)state;
     static const char *const good[] = { "echo", "done", NULL };
     struct scr_many_task task[1] = { { .argv = good } };
-    assert_int_equal(scr_many_run(task, 1, 1, 0, NULL), SCR_OK);
+    assert_int_equal(scr_many_run(task, 1, 1, 0, NULL, NULL), SCR_OK);
     assert_int_equal(task[0].end, SCR_MANY_LATE);
     assert_string_equal(task[0].out, "");
     scr_many_free(task, 1);
