@@ -184,7 +184,7 @@ static int find_failures(const char *config, enum scr_scheme scheme)
 {
     const char *k = NULL, *rest;
     char type[32];
-    (void)snprintf(type, sizeof type, " TYPE=%s ", scr_scheme_name(scheme));
+    (void)snprintf(type, sizeof type, " TYPE=%s", scr_scheme_name(scheme));
     for (const char *at = config, *end; *at != '\0' && k == NULL; at = end) {
         end = at + strcspn(at, ";");
         if (value_of(at, end, type) != NULL)
@@ -196,27 +196,12 @@ static int find_failures(const char *config, enum scr_scheme scheme)
     return k ? scr_parse_front(k, &rest) : -1;
 }
 
-/* SCR_FLUSH="0"; CKPT="0" TYPE="RS" SET_FAILURES="3": values are quoted. */
-static char *unquote(const char *config)
-{
-    struct scr_str s = SCR_STR_INIT;
-    for (; *config != '\0'; config++)
-        if (*config == ';')
-            scr_str_append(&s, " ;");
-        else if (*config != '"')
-            scr_str_append_n(&s, config, 1);
-    scr_str_append(&s, " ");
-    return scr_str_take(&s);
-}
-
 int scr_runlog_survives(const struct scr_runlog *l, enum scr_scheme scheme)
 {
     if (scheme == SCR_SCHEME_SINGLE || l->nodes == 1)
         return 0;
     if (scheme == SCR_SCHEME_XOR)
         return 1;
-    char *config = unquote(l->config ? l->config : "");
-    int k = config ? find_failures(config, scheme) : -1;
-    free(config);
+    int k = l->config ? find_failures(l->config, scheme) : -1;
     return k >= 0 ? k : scheme == SCR_SCHEME_PARTNER ? 1 : 2;
 }

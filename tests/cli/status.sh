@@ -149,7 +149,7 @@ scr_halt --remove
 
 # --- it died; a job whose caches are elsewhere ---
 cli_cache "$base" tester 1234 20 XOR 4 4 "$PWD"
-log 600 RUN_START '"ranks":8,"nodes":4,"nodelist":"n[1-4]","run":3,"config":"CKPT=\"0\" TYPE=\"RS\" SET_FAILURES=\"3\"; SCR_FLUSH=\"1\""'
+log 600 RUN_START '"ranks":8,"nodes":4,"nodelist":"n[1-4]","run":3,"config":"CKPT=0 TYPE=RS SET_FAILURES=3; SCR_FLUSH=1"'
 log 500 INTERVAL '"secs":780,"note":"MTBF 4 h"'
 log 400 ENCODE '"dset":20,"to":"RS"'
 log 400 CHECKPOINT_END '"dset":20'

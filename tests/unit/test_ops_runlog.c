@@ -152,12 +152,11 @@ static void redundancy_survives_what_it_was_asked_to(void **state)
         { NULL, 1, SCR_SCHEME_XOR, 0 },
         { NULL, 0, SCR_SCHEME_RS, 2 },
         { NULL, 4, SCR_SCHEME_PARTNER, 1 },
-        { "SCR_SET_FAILURES=\"3\"", 4, SCR_SCHEME_RS, 3 },
+        { "SCR_SET_FAILURES=3", 4, SCR_SCHEME_RS, 3 },
         { "SCR_SET_FAILURES=3", 4, SCR_SCHEME_PARTNER, 3 },
-        { "SCR_FLUSH=\"0\"; SCR_SET_FAILURES=\"many\"", 4, SCR_SCHEME_RS, 2 },
-        { "CKPT=\"0\" TYPE=\"XOR\"; CKPT=\"1\" TYPE=\"RS\" SET_FAILURES=\"4\"; "
-          "SCR_FLUSH=\"1\"",
-          9, SCR_SCHEME_RS, 4 },
+        { "SCR_FLUSH=0; SCR_SET_FAILURES=many", 4, SCR_SCHEME_RS, 2 },
+        { "CKPT=0 TYPE=XOR; CKPT=1 TYPE=RS SET_FAILURES=4; SCR_FLUSH=1", 9,
+          SCR_SCHEME_RS, 4 },
         { "CKPT=0 TYPE=RS; CKPT=1 SET_FAILURES=4 TYPE=XOR; SCR_SET_FAILURES=3", 9,
           SCR_SCHEME_RS, 3 },
     };
