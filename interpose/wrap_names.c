@@ -56,47 +56,29 @@ static int rename_ours(int from_dir, const char *from, int to_dir, const char *t
     return done(ours, made_from, made_to);
 }
 
-SCR_API int rename(const char *from, const char *to)
-{
-    int rc, cause = errno;
-    if (FROM_PROGRAM && rename_ours(AT_FDCWD, from, AT_FDCWD, to, 0, &rc))
-        return rc;
-    errno = cause;
-    return scr_ip_real()->rename(from, to);
-}
-
-SCR_API int renameat(int from_dir, const char *from, int to_dir, const char *to)
-{
-    int rc, cause = errno;
-    if (FROM_PROGRAM && rename_ours(from_dir, from, to_dir, to, 0, &rc))
-        return rc;
-    errno = cause;
-    return scr_ip_real()->renameat(from_dir, from, to_dir, to);
-}
-
-SCR_API int renameat2(int from_dir, const char *from, int to_dir, const char *to,
-                      unsigned flags)
-{
-    int rc, cause = errno;
-    if (FROM_PROGRAM && rename_ours(from_dir, from, to_dir, to, flags, &rc))
-        return rc;
-    errno = cause;
-    return scr_ip_real()->renameat2(from_dir, from, to_dir, to, flags);
-}
+/* A call whose result is in rc if `ours` is not 0; else the C library makes it. */
+#define WRAP(name, params, args, ours)                                                 \
+    SCR_API int name params                                                            \
+    {                                                                                  \
+        int rc, cause = errno;                                                         \
+        if (FROM_PROGRAM && (ours))                                                    \
+            return rc;                                                                 \
+        errno = cause;                                                                 \
+        return scr_ip_real()->name args;                                               \
+    }
+WRAP(rename, (const char *from, const char *to), (from, to),
+     rename_ours(AT_FDCWD, from, AT_FDCWD, to, 0, &rc))
+WRAP(renameat, (int from_dir, const char *from, int to_dir, const char *to),
+     (from_dir, from, to_dir, to), rename_ours(from_dir, from, to_dir, to, 0, &rc))
+WRAP(renameat2,
+     (int from_dir, const char *from, int to_dir, const char *to, unsigned flags),
+     (from_dir, from, to_dir, to, flags),
+     rename_ours(from_dir, from, to_dir, to, flags, &rc))
 
 /* --- remove --- */
 
-#define UNLINK(name)                                                                   \
-    SCR_API int name(const char *path)                                                 \
-    {                                                                                  \
-        int rc, cause = errno;                                                         \
-        if (FROM_PROGRAM && scr_ip_unlink(path, &rc))                                  \
-            return rc;                                                                 \
-        errno = cause;                                                                 \
-        return scr_ip_real()->name(path);                                              \
-    }
-UNLINK(unlink)
-UNLINK(remove)
+WRAP(unlink, (const char *path), (path), scr_ip_unlink(path, &rc))
+WRAP(remove, (const char *path), (path), scr_ip_unlink(path, &rc))
 
 SCR_API int unlinkat(int dir, const char *path, int flags)
 {
@@ -176,14 +158,7 @@ static int link_ours(const char *from, const char *to, int *rc)
     return ours;
 }
 
-SCR_API int link(const char *from, const char *to)
-{
-    int rc, cause = errno;
-    if (FROM_PROGRAM && link_ours(from, to, &rc))
-        return rc;
-    errno = cause;
-    return scr_ip_real()->link(from, to);
-}
+WRAP(link, (const char *from, const char *to), (from, to), link_ours(from, to, &rc))
 
 SCR_API int linkat(int from_dir, const char *from, int to_dir, const char *to,
                    int flags)

@@ -412,7 +412,7 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d,
     char *prefix = scr_path_join(d->work, leg->dir);
     char *log = scr_asprintf("%s/log.%s", d->work, name);
     char *text = NULL;
-    int rc = SCR_E_NOMEM;
+    int rc;
     *run = (struct drill_run){
         .entered_at = -1, .struck_at = -1, .restarted_at = -1, .struck_dataset = -1
     };
@@ -423,20 +423,15 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d,
         env_add_scr(&env, d, prefix, name, nodes);
     }
     if (prefix == NULL || log == NULL || w.phase_file == NULL || w.hold == NULL ||
-        env.bad) {
-        rc = scr_no_memory(err);
-        goto out;
-    }
-    if ((rc = scr_dir_make(t->env.sys, prefix, 0700, err)) != SCR_OK ||
-        (leg->strike != NULL && (rc = hold_for(&w, leg->strike, err)) != SCR_OK))
-        goto out;
-    for (size_t i = 0; i < nodes->n && rc == SCR_OK; i++)
-        rc = forget_pids(t->env.sys, d, leg->dir, nodes->name[i], err);
-    if (rc != SCR_OK)
-        goto out;
+        env.bad)
+        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(scr_dir_make(t->env.sys, prefix, 0700, err));
+    if (leg->strike != NULL)
+        TRY_OUT(hold_for(&w, leg->strike, err));
+    for (size_t i = 0; i < nodes->n; i++)
+        TRY_OUT(forget_pids(t->env.sys, d, leg->dir, nodes->name[i], err));
     w.start = scr_now_mono();
-    if ((rc = start_run(d, prefix, log, &env, &w.pid, err)) != SCR_OK)
-        goto out;
+    TRY_OUT(start_run(d, prefix, log, &env, &w.pid, err));
     rc = watch_run(&w, leg->strike, run, err);
     look(&w, NULL, run);
     run->seconds = scr_now_mono() - w.start;
