@@ -97,6 +97,43 @@ void scr_flush_forget(struct scr_ctx *ctx, int id)
     edit_flush_file(ctx, edit_forget, &f);
 }
 
+struct retired {
+    const struct scr_ctx *ctx;
+    const struct scr_index *index;
+    const int *ids;
+    size_t n;
+};
+
+static int edit_retired(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    const struct retired *r = arg;
+    const int copied = SCR_LOC_CACHE | SCR_LOC_PFS;
+    (void)err;
+    *changed = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        struct scr_index_entry e;
+        int id = r->ids[i];
+        if (scr_index_get(r->index, id, &e, NULL) != SCR_OK ||
+            (scr_flush_get_location(h, id) & copied) != copied ||
+            !scr_flush_is_of(h, id, &e.dset) ||
+            scr_flush_is_of_job(h, id, r->ctx->prm.job_id))
+            continue;
+        (void)scr_flush_set_location(h, id, SCR_LOC_PFS, 0);
+        *changed = 1;
+    }
+    return SCR_OK;
+}
+
+void scr_flush_mark_retired(struct scr_ctx *ctx, scr_hash *flush,
+                            const struct scr_index *index, const int *ids, size_t n)
+{
+    struct retired r = { ctx, index, ids, n };
+    int due = 0;
+    (void)edit_retired(flush, &r, &due, NULL);
+    if (due)
+        edit_flush_file(ctx, edit_retired, &r);
+}
+
 /* --- whether a dataset is on the prefix --- */
 
 /* The result of rank 0; what cannot be read is empty. 1 if the index was read. */
