@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -43,8 +44,7 @@ static int check_private(const struct scr_sys *sys, int fd, const char *shown,
                          struct scr_err *err)
 {
     struct stat st;
-    if (sys->fstat(fd, &st) != 0)
-        return scr_fail(err, SCR_E_IO, errno, "stat %s", shown);
+    TRY(scr_fd_stat(sys, fd, &st, shown, err));
     if (st.st_uid != geteuid())
         return scr_fail(
             err, SCR_E_UNSAFE, 0,

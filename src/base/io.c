@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "base/dir.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -27,8 +28,7 @@ static int let_wait(const struct scr_sys *sys, const char *path, int flags, int 
                     struct scr_err *err)
 {
     struct stat st;
-    if (sys->fstat(fd, &st) != 0)
-        return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+    TRY(scr_fd_stat(sys, fd, &st, path, err));
     if (S_ISREG(st.st_mode))
         sys->set_blocking(fd, flags);
     return SCR_OK;
@@ -202,21 +202,13 @@ static int load_once(const struct scr_sys *sys, const char *path, size_t max,
     *buf = NULL;
     *n = 0;
     /* O_NONBLOCK: a FIFO in the place of a state file must not hang us. */
-    if ((rc = scr_open(sys, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err)) !=
-        SCR_OK)
-        goto out;
-    if (sys->fstat(fd, &st) != 0) {
-        rc = scr_fail(err, SCR_E_IO, errno, "stat %s", path);
-        goto out;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        rc = scr_fail(err, SCR_E_UNSAFE, 0, "load %s: not a regular file", path);
-        goto out;
-    }
-    if ((uint64_t)st.st_size > max) {
-        rc = scr_fail(err, SCR_E_RANGE, 0, "load %s: larger than %zu bytes", path, max);
-        goto out;
-    }
+    TRY_OUT(scr_open(sys, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err));
+    TRY_OUT(scr_fd_stat(sys, fd, &st, path, err));
+    if (!S_ISREG(st.st_mode))
+        TRY_OUT(scr_fail(err, SCR_E_UNSAFE, 0, "load %s: not a regular file", path));
+    if ((uint64_t)st.st_size > max)
+        TRY_OUT(
+            scr_fail(err, SCR_E_RANGE, 0, "load %s: larger than %zu bytes", path, max));
     rc = load_fd(SCR_FD(sys, fd, path), (size_t)st.st_size, max, &p, n, err);
 out:
     (void)scr_close(sys, &fd, path, NULL); /* nothing was written */

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -43,10 +44,8 @@ static int check_regular(const struct scr_sys *sys, const char *path, int *fd,
                          struct scr_err *err)
 {
     struct stat st;
-    int rc = SCR_OK;
-    if (sys->fstat(*fd, &st) != 0)
-        rc = scr_fail(err, SCR_E_IO, errno, "stat %s", path);
-    else if (!S_ISREG(st.st_mode))
+    int rc = scr_fd_stat(sys, *fd, &st, path, err);
+    if (rc == SCR_OK && !S_ISREG(st.st_mode))
         rc = scr_fail(err, SCR_E_UNSAFE, 0, "lock %s: not a regular file", path);
     if (rc != SCR_OK)
         (void)scr_close(sys, fd, path, NULL);
@@ -267,8 +266,7 @@ int scr_lock_check(const struct scr_sys *sys, const struct scr_lock *lock,
 {
     struct stat mine, there;
     TRY(scr_file_stat(sys, path, &there, err));
-    if (sys->fstat(lock->fd, &mine) != 0)
-        return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+    TRY(scr_fd_stat(sys, lock->fd, &mine, path, err));
     if (mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
         return scr_fail(err, SCR_E_NOENT, 0, "lock %s: it was replaced", path);
     return SCR_OK;
@@ -304,8 +302,7 @@ static int look_at(const struct scr_sys *sys, int fd, const char *path,
                    struct scr_err *err)
 {
     struct stat st;
-    if (sys->fstat(fd, &st) != 0)
-        return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+    TRY(scr_fd_stat(sys, fd, &st, path, err));
     int taken = try_lock(sys, fd, &(struct want){ .type = F_RDLCK, .part = part });
     if (taken < 0)
         return fail_lock(path, errno, err);

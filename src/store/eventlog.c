@@ -9,6 +9,7 @@
 #include <syslog.h>
 #include <time.h>
 
+#include "base/attr.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -68,8 +69,7 @@ static int open_log(const struct scr_sys *sys, const char *path, uint64_t size, 
     TRY(scr_open(sys, path, flags, 0666, fd, err));
     if (size == 0)
         return SCR_OK;
-    if (sys->fstat(*fd, &st) != 0)
-        return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+    TRY(scr_fd_stat(sys, *fd, &st, path, err));
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size >= size)
         TRY(rotate(SCR_FD(sys, *fd, path), &st, &rotated, err));
     if (!rotated)
