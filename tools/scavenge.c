@@ -206,8 +206,7 @@ int scr_scavenge_open(struct scr_tool *t, const struct scr_scavenge_opts *o,
 
 void scr_scavenge_close(struct scr_scavenge *s)
 {
-    if (s->lock.fd >= 0)
-        scr_lock_release(s->t->env.sys, &s->lock);
+    scr_lock_release(s->t->env.sys, &s->lock);
     free(s->program);
     free(s->trouble);
     scr_hostlist_free(&s->up);

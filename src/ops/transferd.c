@@ -620,8 +620,7 @@ static void daemon_fini(struct daemon *d)
     scr_mover_free(d->mover);
     run_free(d->run);
     run_free(d->next);
-    if (d->life.fd >= 0)
-        scr_lock_release(d->env->sys, &d->life);
+    scr_lock_release(d->env->sys, &d->life);
     free(d->file);
     free(d->life_path);
 }

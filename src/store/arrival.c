@@ -126,8 +126,7 @@ int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, i
     TRY_OUT(lock_plans(env, p, &lock, err));
     TRY_OUT(remove_plan(env, p, id, err));
 out:
-    if (lock.fd >= 0)
-        scr_lock_release(env->sys, &lock);
+    scr_lock_release(env->sys, &lock);
     return rc;
 }
 
@@ -482,8 +481,7 @@ int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, in
             ids[adopted++] = ids[i];
         rc = rc == SCR_OK ? one : rc;
     }
-    if (lock.fd >= 0)
-        scr_lock_release(env->sys, &lock);
+    scr_lock_release(env->sys, &lock);
     for (size_t i = 0; i < adopted; i++) {
         scr_replaced_remove(env, p, ids[i]);
         scr_scavenged_remove(env, p, ids[i]);

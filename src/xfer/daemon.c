@@ -189,8 +189,7 @@ static int ensure_running(const struct scr_sys *sys, struct scr_daemon *d,
         rc = launch(sys, d, err);
         d->started = rc == SCR_OK;
     }
-    if (lock.fd >= 0)
-        scr_lock_release(sys, &lock);
+    scr_lock_release(sys, &lock);
     free(path);
     return rc;
 }

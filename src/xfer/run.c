@@ -392,7 +392,7 @@ void scr_xfer_run(struct scr_xfer *x, const struct scr_sys *sys, int threads)
         fail(x, rc, &why);
     scr_pace_start(&x->pace);
     run_lanes(&l, x->o.percent > 0 ? 1 : threads);
-    scr_slot_give_back(sys, &slot);
+    scr_lock_release(sys, &slot);
     if (x->rc == SCR_OK && x->o.finished != NULL &&
         (rc = x->o.finished(x->o.arg, &why)) != SCR_OK)
         fail(x, rc, &why);

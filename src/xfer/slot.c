@@ -53,9 +53,3 @@ int scr_slot_take(const struct scr_sys *sys, const struct scr_slots *slots,
         pause = 2 * pause < most ? 2 * pause : most;
     }
 }
-
-void scr_slot_give_back(const struct scr_sys *sys, struct scr_lock *slot)
-{
-    if (slot->fd >= 0)
-        scr_lock_release(sys, slot);
-}

@@ -16,10 +16,9 @@ struct scr_slots {
     int crowd; /* about how many wait; the more, the longer each sleeps between looks,
                   so that all of them together ask the file system no more often */
 };
-/* Waits for one of them. SCR_E_CANCELLED: p was cancelled meanwhile. */
+/* Waits for one of them, which scr_lock_release gives back. SCR_E_CANCELLED: p was
+ * cancelled meanwhile. */
 int scr_slot_take(const struct scr_sys *sys, const struct scr_slots *slots,
                   struct scr_pace *p, struct scr_lock *slot, struct scr_err *err);
-/* Nothing if none is held. */
-void scr_slot_give_back(const struct scr_sys *sys, struct scr_lock *slot);
 
 #endif
