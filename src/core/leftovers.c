@@ -44,11 +44,10 @@ static int sweep(struct scr_sweep *s, const struct scr_parcels *recv,
 static int sweep_listed_all(struct scr_ctx *ctx, struct scr_sweep *s, const int *ids,
                             size_t n, struct scr_err *err)
 {
-    struct scr_table kept;
+    struct scr_table kept = SCR_TABLE_OF(struct scr_kept);
     struct scr_parcels send = { 0 }, recv = { 0 };
     const struct scr_lists lists = { &ctx->env, &ctx->world, &ctx->prefix,
                                      ids,       n,           .spare = 1 };
-    scr_kept_init(&kept);
     int rc;
     TRY_OUT(scr_lists_read_all(&lists, SCR_OK, &kept, err));
     TRY_OUT(scr_parcels_exchange_all(&ctx->world, deal(ctx, &kept, &send, err), &send,

@@ -35,8 +35,7 @@ static int share_out_all(struct scr_ctx *ctx, int id, int spare, int rc,
 {
     struct scr_claims c = { &ctx->env, &ctx->world, &ctx->prefix, &ctx->recall,
                             .id = id };
-    struct scr_table kept;
-    scr_kept_init(&kept);
+    struct scr_table kept = SCR_TABLE_OF(struct scr_kept);
     if (rc == SCR_OK && ctx->world.rank == 0 && spare)
         rc = scr_deletion_owners(&ctx->env, &ctx->prefix, id, &c.owner, &c.n, err);
     TRY_OUT(scr_claims_read_all(&c, rc, &kept, err));

@@ -129,7 +129,7 @@ static void count_meets(const struct scr_table *kept, int id, struct pending *o)
 static int find_meeting_all(struct scr_ctx *ctx, int id, struct pending *o,
                             struct scr_err *err)
 {
-    struct scr_table kept;
+    struct scr_table kept = SCR_TABLE_OF(struct scr_kept);
     int rc = ctx->world.rank == 0 ? list_pending(ctx, id, o, err) : SCR_OK;
     rc = scr_share_ids_all(&ctx->world, rc, &o->ids, &o->n, err);
     if (rc != SCR_OK || o->n < 2)
@@ -139,7 +139,6 @@ static int find_meeting_all(struct scr_ctx *ctx, int id, struct pending *o,
     rc = o->meets && o->state ? SCR_OK : scr_no_memory(err);
     const struct scr_lists lists = { &ctx->env, &ctx->world, &ctx->prefix,     o->ids,
                                      o->n,      .spare = 1,  .state = o->state };
-    scr_kept_init(&kept);
     rc = scr_lists_read_all(&lists, rc, &kept, err);
     if (rc == SCR_OK) {
         count_meets(&kept, id, o);

@@ -70,7 +70,7 @@ MPI_CASE(a_list_of_a_newer_version_is_not_called_damaged)
         const char *root = move_root(t);
         struct scr_err err = SCR_ERR_INIT;
         struct scr_prefix p;
-        struct scr_table kept;
+        struct scr_table kept = SCR_TABLE_OF(struct scr_kept);
         enum scr_list_state state = SCR_LIST_READ;
         int id = ID;
         CHECK_RC(scr_prefix_open(&posix, root, 1, &p, &err), SCR_OK, &err);
@@ -78,7 +78,6 @@ MPI_CASE(a_list_of_a_newer_version_is_not_called_damaged)
         if (t->comm.rank == 0)
             put_list(t, &p, 2, newer);
         scr_barrier_all(&t->comm);
-        scr_kept_init(&kept);
         const struct scr_lists lists = { &posix,     &t->comm,       &p, &id, 1,
                                          .spare = 1, .state = &state };
         CHECK_RC(scr_lists_read_all(&lists, SCR_OK, &kept, &err), SCR_OK, &err);
@@ -120,7 +119,7 @@ MPI_CASE(a_list_that_another_process_deletes_lists_nothing)
         const char *root = move_root(t);
         struct scr_err err = SCR_ERR_INIT;
         struct scr_prefix p;
-        struct scr_table kept;
+        struct scr_table kept = SCR_TABLE_OF(struct scr_kept);
         char dir[4096];
         int id = ID;
         CHECK_RC(scr_prefix_open(&env, root, 1, &p, &err), SCR_OK, &err);
@@ -129,7 +128,6 @@ MPI_CASE(a_list_that_another_process_deletes_lists_nothing)
         if (t->comm.rank == 0)
             put_list(t, &p, 1, 0);
         scr_barrier_all(&t->comm);
-        scr_kept_init(&kept);
         doomed_dir = dir;
         const struct scr_lists lists = {
             .env = &env, .world = &t->comm, .prefix = &p, .ids = &id, .n = 1

@@ -100,9 +100,8 @@ static int claims(struct prefix *x, int *lists)
 {
     struct scr_err err = SCR_ERR_INIT;
     struct scr_claims c = { &x->env, &x->t->comm, &x->p, &x->recall, GOES, NULL, 0 };
-    struct scr_table kept;
+    struct scr_table kept = SCR_TABLE_OF(struct scr_kept);
     int rc = SCR_OK, n = 0;
-    scr_kept_init(&kept);
     lists_read = 0;
     scr_barrier_all(&x->t->comm);
     if (x->t->comm.rank == 0)

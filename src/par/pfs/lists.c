@@ -177,11 +177,6 @@ static int read_parts(struct lists *l, const struct scr_parcels *orders,
 
 /* --- all of it --- */
 
-void scr_kept_init(struct scr_table *kept)
-{
-    scr_table_init(kept, sizeof(struct scr_kept));
-}
-
 static void keep(struct scr_table *kept, int id, const char *path)
 {
     struct scr_kept *k = scr_table_add(kept, path);

@@ -29,7 +29,6 @@ struct scr_kept {
         struct scr_kept_id *next; /* none twice */
     } * of;
 };
-void scr_kept_init(struct scr_table *kept);
 
 /* What was found of the lists of datasets: an element for each of ids. */
 enum scr_list_state {

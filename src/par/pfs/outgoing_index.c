@@ -135,11 +135,10 @@ static int read_listed_all(const struct scr_outgoing *f, int rc, struct others *
                            struct scr_err *err)
 {
     enum scr_list_state *state = NULL;
-    struct scr_table kept;
+    struct scr_table kept = SCR_TABLE_OF(struct scr_kept);
     rc = scr_share_ids_all(f->at.world, rc, &o->ids, &o->n, err);
     if (rc != SCR_OK || o->n == 0)
         return rc;
-    scr_kept_init(&kept);
     rc = alloc_counts(o, err);
     if (rc == SCR_OK && (state = scr_calloc(o->n, sizeof *state)) == NULL)
         rc = scr_no_memory(err);

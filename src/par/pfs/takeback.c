@@ -181,8 +181,7 @@ static int find_shared_all(const struct scr_outgoing *f, struct scr_table *stay,
                            struct scr_err *err)
 {
     struct scr_parcels ask = { 0 }, asked = { 0 }, send = { 0 }, told = { 0 };
-    struct scr_table kept;
-    scr_kept_init(&kept);
+    struct scr_table kept = SCR_TABLE_OF(struct scr_kept);
     int rc = read_lists_all(f, &kept, err);
     if (rc == SCR_OK)
         rc = send_landed(f, &ask, err);
