@@ -105,22 +105,15 @@ static int start_redfile(struct scr_redset *r, const char *dset_dir,
     return rc == SCR_OK ? scr_redset_header_size(r, &r->header_bytes, err) : rc;
 }
 
-/* Before encoding there are data, no parity. */
-static int *have_data(int n)
-{
-    int *have = scr_calloc((size_t)n, sizeof *have);
-    for (int i = 0; have != NULL && i < n; i++)
-        have[i] = SCR_HAVE_DATA;
-    return have;
-}
-
 /* Collective over the set; the code is the member's own. The CRCs are known after the
  * encode: then the header is written. */
 static int encode_all(struct scr_redset *r, const char *dset_dir,
                       struct scr_stripe_stats *stats, struct scr_err *err)
 {
-    int *have = have_data(r->set->n);
-    int rc = have != NULL ? start_redfile(r, dset_dir, err) : scr_no_memory(err);
+    int have[SCR_EC_MAX]; /* before the encode there are data, no parity */
+    for (int i = 0; i < r->set->n; i++)
+        have[i] = SCR_HAVE_DATA;
+    int rc = start_redfile(r, dset_dir, err);
     struct scr_redset_run run = { .have = have,
                                   .flags =
                                       SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_PARITY,
@@ -133,7 +126,6 @@ static int encode_all(struct scr_redset *r, const char *dset_dir,
         scr_current_set_crcs(r->current, r->files, run.parity_crc);
     if (rc == SCR_OK)
         rc = scr_redset_write_header_all(r, have, r->redpath, rc, err);
-    free(have);
     return rc;
 }
 
