@@ -121,9 +121,8 @@ static int corrupt(struct scr_err *err, const char *what)
     return scr_fail(err, SCR_E_CORRUPT, 0, "hash file: %s", what);
 }
 
-/* Checks magic and type, and that the size the header claims fits in n bytes. */
-static int check_header(const unsigned char *p, size_t n, int whole, uint64_t *size,
-                        struct scr_err *err)
+/* Checks magic and type, and that the header claims a size of n bytes. */
+static int check_header(const unsigned char *p, size_t n, struct scr_err *err)
 {
     if (n < HEADER)
         return corrupt(err, "shorter than a header");
@@ -131,10 +130,10 @@ static int check_header(const unsigned char *p, size_t n, int whole, uint64_t *s
         return corrupt(err, "bad magic number");
     if (get_be(p + AT_TYPE, 2) != TYPE_HASH)
         return corrupt(err, "not of the type of a hash");
-    *size = get_be(p + AT_SIZE, 8);
-    if (*size > n)
+    uint64_t size = get_be(p + AT_SIZE, 8);
+    if (size > n)
         return corrupt(err, "shorter than its header says");
-    if (*size < HEADER || (whole && *size < n))
+    if (size < n)
         return corrupt(err, "longer than its header says");
     return SCR_OK;
 }
@@ -172,22 +171,16 @@ static int check_body(const unsigned char *p, size_t size, const unsigned char *
     return check_version(p, flags, err);
 }
 
-int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
-                   struct scr_err *err)
+int scr_frame_open(const void *buf, size_t n, struct scr_frame *f, struct scr_err *err)
 {
     const unsigned char *p = buf;
-    uint64_t size = 0;
-    int rc = SCR_OK;
     *f = (struct scr_frame){ 0 };
     if (n == 0) /* an empty hash */
         return SCR_OK;
-    rc = check_header(p, n, whole, &size, err);
-    f->size = (size_t)size;
+    TRY(check_header(p, n, err));
     f->packed = p + HEADER;
-    if (rc != SCR_OK)
-        return rc;
-    size_t end = f->size < CRC_BYTES ? 0 : f->size - CRC_BYTES;
-    return check_body(p, f->size, p + end, crc32_of(0, p, end), &f->n, err);
+    size_t end = n - CRC_BYTES;
+    return check_body(p, n, p + end, crc32_of(0, p, end), &f->n, err);
 }
 
 /* The CRC of the first n bytes. */
@@ -206,23 +199,21 @@ static int sum_up(const struct scr_fd *from, uint64_t n, uint32_t *crc,
     return rc;
 }
 
-int scr_frame_check(const struct scr_fd *from, uint64_t n, int whole,
-                    struct scr_frame *f, struct scr_err *err)
+int scr_frame_check(const struct scr_fd *from, uint64_t n, struct scr_frame *f,
+                    struct scr_err *err)
 {
     unsigned char head[HEADER], end[CRC_BYTES] = { 0 };
-    uint64_t size = 0;
     uint32_t crc = 0;
     *f = (struct scr_frame){ 0 };
     if (n == 0)
         return SCR_OK;
     TRY(scr_pread_all(from, head, n < HEADER ? (size_t)n : HEADER, 0, err));
-    TRY(check_header(head, (size_t)n, whole, &size, err));
-    f->size = (size_t)size;
+    TRY(check_header(head, (size_t)n, err));
     if (get_be(head + AT_FLAGS, 4) & FLAG_CRC) {
-        TRY(sum_up(from, size - CRC_BYTES, &crc, err));
-        TRY(scr_pread_all(from, end, CRC_BYTES, (off_t)(size - CRC_BYTES), err));
+        TRY(sum_up(from, n - CRC_BYTES, &crc, err));
+        TRY(scr_pread_all(from, end, CRC_BYTES, (off_t)(n - CRC_BYTES), err));
     }
-    return check_body(head, f->size, end, crc, &f->n, err);
+    return check_body(head, n, end, crc, &f->n, err);
 }
 
 static int feed_more(struct scr_feed *feed, void *p, size_t *n)
@@ -259,16 +250,11 @@ static int unpack_into(const void *packed, size_t n, void *h, struct scr_err *er
     return scr_hash_unpack(packed, n, h, NULL, err);
 }
 
-int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
-                    struct scr_err *err)
+int scr_hash_decode(const void *buf, size_t n, scr_hash *h, struct scr_err *err)
 {
     struct scr_frame f;
-    TRY(scr_frame_open(buf, n, used == NULL, &f, err));
-    if (n > 0)
-        TRY(unpack_into(f.packed, f.n, h, err));
-    if (used != NULL)
-        *used = f.size;
-    return SCR_OK;
+    TRY(scr_frame_open(buf, n, &f, err));
+    return n > 0 ? unpack_into(f.packed, f.n, h, err) : SCR_OK;
 }
 
 /* --- files --- */
@@ -298,7 +284,7 @@ int scr_frame_read(const struct scr_sys *sys, const char *path, scr_unpack unpac
     int rc = scr_file_load(sys, path, FILE_MAX, &buf, &n, err);
     if (rc != SCR_OK)
         return rc;
-    TRY_OUT(scr_frame_open(buf, n, 1, &f, &cause));
+    TRY_OUT(scr_frame_open(buf, n, &f, &cause));
     if (n > 0)
         TRY_OUT(unpack(f.packed, f.n, into, &cause));
 out:
@@ -317,7 +303,7 @@ static int take_at_once(const struct scr_fd *from, size_t size, scr_take take,
     void *buf = malloc(size + 1);
     int rc;
     TRY_OUT(buf != NULL ? scr_read_upto(from, buf, size, &n, err) : scr_no_memory(err));
-    TRY_OUT(scr_frame_open(buf, n, 1, &f, err));
+    TRY_OUT(scr_frame_open(buf, n, &f, err));
     if (n == 0)
         goto out;
     scr_cursor_init(&c, f.packed, f.n);
@@ -340,10 +326,8 @@ static int take_frame(const struct scr_fd *from, scr_take take, void *into,
         return scr_fail(err, SCR_E_RANGE, 0, "larger than %zu bytes", FILE_MAX);
     if (st.st_size <= SCR_PIECE)
         return take_at_once(from, (size_t)st.st_size, take, into, err);
-    TRY(scr_frame_check(from, (uint64_t)st.st_size, 1, &f, err));
+    TRY(scr_frame_check(from, (uint64_t)st.st_size, &f, err));
     struct scr_file_feed feed = scr_file_feed(from, HEADER, f.n, err);
-    if (f.size == 0)
-        return SCR_OK;
     scr_cursor_init_feed(&c, &feed.feed);
     int rc = take(&c, into, err);
     scr_feed_fini(&feed.feed);

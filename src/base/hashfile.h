@@ -9,13 +9,10 @@
 #include "base/io.h"
 #include "base/str.h"
 
-/* Merges a hash file held in memory into h. The bytes may continue past the file
- * (redundancy files): *used (may be NULL) is the size the header claims; with used ==
- * NULL trailing bytes are SCR_E_CORRUPT. n == 0 is an empty hash. Bad magic, type,
+/* Merges a hash file held in memory into h. n == 0 is an empty hash. Bad magic, type,
  * size, CRC or structure: SCR_E_CORRUPT; a newer version whose CRC is right:
  * SCR_E_VERSION; h is untouched then. */
-int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
-                    struct scr_err *err);
+int scr_hash_decode(const void *buf, size_t n, scr_hash *h, struct scr_err *err);
 
 /* --- the same without a tree (base/cursor.h) --- */
 /* A hash file in s, which is empty: begin, then the packed hash, then end. Whatever
@@ -56,18 +53,17 @@ int scr_frame_out_end(struct scr_frame_out *o, struct scr_str *s);
 typedef void (*scr_packer)(struct scr_str *s, const void *from);
 int scr_frame_replace(const struct scr_sys *sys, const char *path, scr_packer pack,
                       const void *from, enum scr_durability how, struct scr_err *err);
-/* A hash file in memory: its packed hash, and the size its header claims. */
+/* A hash file in memory: its packed hash. */
 struct scr_frame {
     const unsigned char *packed;
-    size_t n, size;
+    size_t n;
 };
 /* As scr_hash_decode, except for the structure of the hash. */
-int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
-                   struct scr_err *err);
-/* The same of a file at the start of an open one of n bytes, which is read for its
- * checksum, piece by piece; packed is NULL. */
-int scr_frame_check(const struct scr_fd *from, uint64_t n, int whole,
-                    struct scr_frame *f, struct scr_err *err);
+int scr_frame_open(const void *buf, size_t n, struct scr_frame *f, struct scr_err *err);
+/* The same of an open file of n bytes, which is read for its checksum, piece by piece;
+ * packed is NULL. */
+int scr_frame_check(const struct scr_fd *from, uint64_t n, struct scr_frame *f,
+                    struct scr_err *err);
 /* Bytes of an open file, for a cursor (base/cursor.h). */
 struct scr_file_feed {
     struct scr_feed feed;

@@ -350,7 +350,7 @@ int scr_index_unpack(struct scr_index *x, const void *file, size_t n,
 {
     struct scr_frame f = { 0 };
     struct scr_cursor c;
-    int rc = n > 0 ? scr_frame_open(file, n, 1, &f, err) : SCR_OK;
+    int rc = n > 0 ? scr_frame_open(file, n, &f, err) : SCR_OK;
     if (rc == SCR_OK && f.n > 0)
         rc = find_version(&f, &x->version, err);
     scr_cursor_init(&c, f.packed, f.n);

@@ -703,7 +703,7 @@ int scr_redhead_read(const struct scr_env *env, const char *path, struct scr_red
     *h = (struct scr_redhead){ 0 };
     int rc;
     TRY_OUT(load_header(env, path, &h->buf, &h->bytes, err));
-    TRY_OUT(scr_frame_open(h->buf, (size_t)h->bytes, 1, &f, err));
+    TRY_OUT(scr_frame_open(h->buf, (size_t)h->bytes, &f, err));
     scr_cursor_init(&c, f.packed, f.n);
     TRY_OUT(decode_header(h, &c, NULL, err));
 out:
@@ -721,7 +721,7 @@ int scr_redhead_shelve(const struct scr_env *env, const char *path,
     int rc;
     TRY_OUT(open_header(env, path, &fd, &h->bytes, err));
     const struct scr_fd from = { env->sys, fd, path };
-    TRY_OUT(scr_frame_check(&from, h->bytes, 1, &f, err));
+    TRY_OUT(scr_frame_check(&from, h->bytes, &f, err));
     struct scr_file_feed feed = scr_file_feed(&from, SCR_FRAME_HEADER, f.n, err);
     scr_cursor_init_feed(&c, &feed.feed);
     rc = decode_header(h, &c, shelf, err);
@@ -744,7 +744,7 @@ int scr_redfile_read(const struct scr_env *env, const char *path, scr_hash *head
     void *buf = NULL;
     int rc;
     TRY_OUT(load_header(env, path, &buf, header_bytes, err));
-    TRY_OUT(scr_hash_decode(buf, (size_t)*header_bytes, header, NULL, err));
+    TRY_OUT(scr_hash_decode(buf, (size_t)*header_bytes, header, err));
 out:
     free(buf);
     if (rc != SCR_OK)

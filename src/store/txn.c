@@ -117,7 +117,7 @@ static int load(struct scr_txn *s, struct scr_err *err)
     int rc = scr_txn_read(s, err);
     if (rc != SCR_OK || s->bytes == NULL)
         return rc;
-    rc = scr_hash_decode(s->bytes, s->nbytes, s->h, NULL, err);
+    rc = scr_hash_decode(s->bytes, s->nbytes, s->h, err);
     if (rc != SCR_OK)
         scr_err_prefix(err, "%s", s->path);
     return rc;

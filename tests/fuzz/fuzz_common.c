@@ -14,7 +14,7 @@ scr_hash *fuzz_tree(const uint8_t *data, size_t n)
 {
     scr_hash *h = scr_hash_new();
     FUZZ_CHECK(h != NULL);
-    if (scr_hash_decode(data, n, h, NULL, NULL) != SCR_OK && n > HEADER + TRAILER)
+    if (scr_hash_decode(data, n, h, NULL) != SCR_OK && n > HEADER + TRAILER)
         (void)scr_hash_unpack(data + HEADER, n - HEADER - TRAILER, h, NULL, NULL);
     return h;
 }
@@ -22,7 +22,7 @@ scr_hash *fuzz_tree(const uint8_t *data, size_t n)
 uint8_t *fuzz_packed(const uint8_t *data, size_t n, size_t *size)
 {
     struct scr_frame f;
-    if (scr_frame_open(data, n, 1, &f, NULL) != SCR_OK || f.packed == NULL) {
+    if (scr_frame_open(data, n, &f, NULL) != SCR_OK || f.packed == NULL) {
         int framed = n > HEADER + TRAILER;
         f.packed = framed ? data + HEADER : data;
         f.n = framed ? n - HEADER - TRAILER : 0;

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct scr_str file = fuzz_framed(data, n, &used);
     struct scr_str journal = fuzz_records(data + used, n - used);
     scr_hash *h = scr_hash_new(), *plan = scr_hash_new();
-    (void)scr_hash_decode(file.p, file.len, h, NULL, NULL);
+    (void)scr_hash_decode(file.p, file.len, h, NULL);
     (void)scr_hash_get_val_int(scr_hash_get(h, "DSET"), "ID", &id);
     const struct fuzz_piece disk[] = { { file.p, file.len },
                                        { journal.p ? journal.p : "", journal.len } };

@@ -70,7 +70,7 @@ static void check_tree(const struct scr_str *file)
     struct scr_redinfo info;
     struct scr_setdesc set;
     scr_hash *h = scr_hash_new();
-    if (scr_hash_decode(file->p, file->len, h, NULL, NULL) == SCR_OK) {
+    if (scr_hash_decode(file->p, file->len, h, NULL) == SCR_OK) {
         int rc = scr_redinfo_get(h, &info, &err);
         FUZZ_CHECK(rc == err.code && (rc == SCR_OK || rc == SCR_E_CORRUPT));
         if (rc == SCR_OK)

@@ -28,7 +28,7 @@ static inline scr_hash *test_index_tree(const struct scr_index *index)
     scr_hash *h = scr_hash_new();
     scr_index_pack(&s, index);
     scr_frame_end(&s);
-    if (s.bad || scr_hash_decode(s.p, s.len, h, NULL, NULL) != SCR_OK) {
+    if (s.bad || scr_hash_decode(s.p, s.len, h, NULL) != SCR_OK) {
         scr_hash_delete(h);
         h = NULL;
     }

@@ -67,7 +67,7 @@ scr_hash *example_tree(void)
 {
     struct scr_str s = redfile_example();
     scr_hash *h = scr_hash_new();
-    assert_int_equal(scr_hash_decode(s.p, s.len, h, NULL, NULL), SCR_OK);
+    assert_int_equal(scr_hash_decode(s.p, s.len, h, NULL), SCR_OK);
     scr_str_free(&s);
     return h;
 }

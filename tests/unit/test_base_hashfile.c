@@ -48,7 +48,7 @@ static void example_of_the_manual(void **state)
     (void)state;
     scr_hash *h = nodes_hash(3), *back = scr_hash_new();
     assert_encodes_to(h, nodes_bytes, sizeof nodes_bytes);
-    assert_int_equal(scr_hash_decode(nodes_bytes, sizeof nodes_bytes, back, NULL, NULL),
+    assert_int_equal(scr_hash_decode(nodes_bytes, sizeof nodes_bytes, back, NULL),
                      SCR_OK);
     assert_true(scr_hash_equal(h, back));
     scr_hash_delete(h);
@@ -64,7 +64,7 @@ static void empty_hash_is_28_bytes(void **state)
     assert_non_null(buf);
     assert_int_equal(n, 28);
     scr_hash *h = scr_hash_new();
-    assert_int_equal(scr_hash_decode(buf, n, h, NULL, NULL), SCR_OK);
+    assert_int_equal(scr_hash_decode(buf, n, h, NULL), SCR_OK);
     assert_int_equal(scr_hash_size(h), 0);
     scr_hash_delete(h);
     free(buf);
@@ -75,7 +75,7 @@ static void check_good(const struct test_golden *g, void *arg)
     (void)arg;
     struct scr_err err = SCR_ERR_INIT;
     scr_hash *h = scr_hash_new();
-    if (scr_hash_decode(g->bytes, g->n, h, NULL, &err) != SCR_OK)
+    if (scr_hash_decode(g->bytes, g->n, h, &err) != SCR_OK)
         fail_msg("%s: %s", g->name, err.text);
     assert_encodes_to(h, g->bytes, g->n);
     scr_hash_delete(h);
@@ -87,14 +87,14 @@ static void check_bad(const struct test_golden *g, void *arg)
     (void)arg;
     struct scr_err err = SCR_ERR_INIT;
     scr_hash *h = scr_hash_new(), *full = nodes_hash(7), *same = nodes_hash(7);
-    if (scr_hash_decode(g->bytes, g->n, h, NULL, &err) != g->code)
+    if (scr_hash_decode(g->bytes, g->n, h, &err) != g->code)
         fail_msg("%s: %s %s", g->name, scr_err_meaning(err.code), err.text);
     assert_int_equal(err.code, g->code);
     assert_int_equal(strncmp(err.text, "hash file: ", 11) != 0 &&
                          strncmp(err.text, "packed hash: ", 13) != 0,
                      0);
     assert_int_equal(scr_hash_size(h), 0);
-    assert_int_equal(scr_hash_decode(g->bytes, g->n, full, NULL, NULL), g->code);
+    assert_int_equal(scr_hash_decode(g->bytes, g->n, full, NULL), g->code);
     assert_true(scr_hash_equal(full, same));
     scr_hash_delete(h);
     scr_hash_delete(full);
@@ -135,7 +135,7 @@ static void no_changed_byte_goes_unseen(void **state)
             scr_hash *h = scr_hash_new();
             memcpy(bytes, nodes_bytes, sizeof bytes);
             bytes[i] ^= (unsigned char)flip;
-            int rc = scr_hash_decode(bytes, sizeof bytes, h, NULL, NULL);
+            int rc = scr_hash_decode(bytes, sizeof bytes, h, NULL);
             if (rc != SCR_E_CORRUPT)
                 fail_msg("byte %zu xor %u: %d", i, flip, rc);
             assert_int_equal(scr_hash_size(h), 0);
@@ -148,33 +148,25 @@ static void no_missing_byte_goes_unseen(void **state)
 {
     (void)state;
     for (size_t n = 1; n < sizeof nodes_bytes; n++) {
-        size_t used = 77;
         unsigned char *exact = malloc(n); /* so that a read past the end is found */
         memcpy(exact, nodes_bytes, n);
         scr_hash *h = scr_hash_new();
-        assert_int_equal(scr_hash_decode(exact, n, h, NULL, NULL), SCR_E_CORRUPT);
-        assert_int_equal(scr_hash_decode(exact, n, h, &used, NULL), SCR_E_CORRUPT);
-        assert_int_equal(used, 77);
+        assert_int_equal(scr_hash_decode(exact, n, h, NULL), SCR_E_CORRUPT);
         assert_int_equal(scr_hash_size(h), 0);
         scr_hash_delete(h);
         free(exact);
     }
 }
 
-/* A redundancy file continues after its header. */
-static void bytes_after_the_hash_are_the_callers(void **state)
+static void bytes_after_the_hash_are_corrupt(void **state)
 {
     (void)state;
     unsigned char bytes[sizeof nodes_bytes + 100];
-    size_t used = 0;
     memset(bytes, 0xa5, sizeof bytes);
     memcpy(bytes, nodes_bytes, sizeof nodes_bytes);
     scr_hash *h = scr_hash_new();
-    assert_int_equal(scr_hash_decode(bytes, sizeof bytes, h, NULL, NULL),
-                     SCR_E_CORRUPT);
-    assert_int_equal(scr_hash_decode(bytes, sizeof bytes, h, &used, NULL), SCR_OK);
-    assert_int_equal(used, sizeof nodes_bytes);
-    assert_string_equal(scr_hash_get_val(h, "NODES"), "3");
+    assert_int_equal(scr_hash_decode(bytes, sizeof bytes, h, NULL), SCR_E_CORRUPT);
+    assert_int_equal(scr_hash_size(h), 0);
     scr_hash_delete(h);
 }
 
@@ -184,8 +176,7 @@ static void decode_merges(void **state)
     scr_hash *h = scr_hash_new();
     scr_hash_set_val(h, "OTHER", "x");
     scr_hash_set_kv(h, "NODES", "4");
-    assert_int_equal(scr_hash_decode(nodes_bytes, sizeof nodes_bytes, h, NULL, NULL),
-                     SCR_OK);
+    assert_int_equal(scr_hash_decode(nodes_bytes, sizeof nodes_bytes, h, NULL), SCR_OK);
     assert_non_null(scr_hash_get_kv(h, "NODES", "3"));
     assert_non_null(scr_hash_get_kv(h, "NODES", "4"));
     assert_string_equal(scr_hash_get_val(h, "OTHER"), "x");
@@ -514,7 +505,7 @@ int main(void)
         cmocka_unit_test(files_others_write_are_read),
         cmocka_unit_test(no_changed_byte_goes_unseen),
         cmocka_unit_test(no_missing_byte_goes_unseen),
-        cmocka_unit_test(bytes_after_the_hash_are_the_callers),
+        cmocka_unit_test(bytes_after_the_hash_are_corrupt),
         cmocka_unit_test(decode_merges),
         cmocka_unit_test(lost_or_too_deep_is_not_encoded),
         cmocka_unit_test(write_and_read),

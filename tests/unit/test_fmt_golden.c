@@ -180,7 +180,7 @@ static void assert_became(const struct format *f, const scr_hash *h,
     scr_hash *wanted = scr_hash_new();
     if (!f->own_order || strcmp(name, "good-manual.scr") == 0) /* in that order */
         assert_encodes_to(h, want, n, name);
-    assert_int_equal(scr_hash_decode(want, n, wanted, NULL, NULL), SCR_OK);
+    assert_int_equal(scr_hash_decode(want, n, wanted, NULL), SCR_OK);
     if (!scr_hash_equal(h, wanted))
         fail_msg("%s: became another hash", name);
     scr_hash_delete(wanted);
@@ -206,7 +206,7 @@ static void check_good(const struct test_golden *g, void *arg)
     size_t n;
     scr_hash *h = scr_hash_new();
     unsigned char *want = expected_bytes(f, g, &n);
-    assert_int_equal(scr_hash_decode(g->bytes, g->n, h, NULL, NULL), SCR_OK);
+    assert_int_equal(scr_hash_decode(g->bytes, g->n, h, NULL), SCR_OK);
     assert_encodes_to(h, g->bytes, g->n, g->name);
     if (f->decode(h, &err) != SCR_OK)
         fail_msg("%s/%s: %s", f->name, g->name, err.text);
@@ -223,7 +223,7 @@ static void check_bad(const struct test_golden *g, void *arg)
     const struct format *f = arg;
     struct scr_err err = SCR_ERR_INIT;
     scr_hash *h = scr_hash_new();
-    int rc = scr_hash_decode(g->bytes, g->n, h, NULL, &err);
+    int rc = scr_hash_decode(g->bytes, g->n, h, &err);
     scr_hash *before = scr_hash_dup(h);
     if (rc == SCR_OK)
         rc = f->decode(h, &err);

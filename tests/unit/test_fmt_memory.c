@@ -64,7 +64,7 @@ static int encode_decode(scr_hash *given)
     if (rc == SCR_OK && (h = scr_hash_new()) == NULL)
         rc = SCR_E_NOMEM;
     if (rc == SCR_OK)
-        rc = scr_hash_decode(buf, n, h, NULL, &err);
+        rc = scr_hash_decode(buf, n, h, &err);
     assert_true(rc == SCR_OK || rc == SCR_E_NOMEM);
     int ok = rc == SCR_OK && whole(h, given);
     assert_true(ok || rc == SCR_E_NOMEM);
@@ -80,7 +80,7 @@ static int decode_into(scr_hash *given)
     scr_hash *more = scr_hash_new();
     twenty(more);
     void *buf = more != NULL ? test_hash_encoded(more, &n) : NULL;
-    int rc = buf ? scr_hash_decode(buf, n, given, NULL, NULL) : SCR_E_NOMEM;
+    int rc = buf ? scr_hash_decode(buf, n, given, NULL) : SCR_E_NOMEM;
     int ok = rc == SCR_OK && scr_hash_ok(given);
     assert_true(!ok || scr_hash_size(scr_hash_get(given, "RANK")) == 20);
     free(buf);
