@@ -123,14 +123,26 @@ static int each_rank(const struct scr_aside *a, int64_t created, work *do_it,
     return SCR_OK;
 }
 
-/* Of everything that is aside. */
-static int each_aside(const struct scr_aside *a, work *do_it, struct scr_err *err)
+/* 1 if what is aside was written by that number of ranks, 0: any. */
+static int is_of(const struct scr_aside *a, int64_t created, int ranks)
+{
+    const struct scr_entry *e =
+        scr_filemap_first(scr_filemap_aside(a->map, created), a->id);
+    int wrote = 0;
+    if (e != NULL)
+        (void)scr_hash_get_val_int(e->desc, "RANKS", &wrote);
+    return ranks == 0 || wrote == ranks;
+}
+
+static int each_aside(const struct scr_aside *a, int ranks, work *do_it,
+                      struct scr_err *err)
 {
     int64_t *created = NULL;
     int n = 0, rc = scr_filemap_list_aside(a->map, &n, &created);
     TRY(rc == SCR_OK ? SCR_OK : scr_no_memory(err));
     for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = each_rank(a, created[i], do_it, err);
+        if (is_of(a, created[i], ranks))
+            rc = each_rank(a, created[i], do_it, err);
     free(created);
     return rc;
 }
@@ -217,7 +229,7 @@ static int return_rank(const struct scr_aside *a, int rank, int64_t created,
 
 int scr_aside_return(const struct scr_aside *a, struct scr_err *err)
 {
-    return each_aside(a, return_rank, err);
+    return each_aside(a, 0, return_rank, err);
 }
 
 /* --- away --- */
@@ -248,20 +260,8 @@ static int drop_any(const struct scr_aside *a, int rank, int64_t created,
 
 int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)
 {
-    int64_t *created = NULL;
-    int n = 0, rc = scr_filemap_list_aside(a->map, &n, &created);
-    TRY(rc == SCR_OK ? SCR_OK : scr_no_memory(err));
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
-        const scr_filemap *aside = scr_filemap_aside(a->map, created[i]);
-        const struct scr_entry *e = scr_filemap_first(aside, a->id);
-        int wrote = 0;
-        if (e != NULL)
-            (void)scr_hash_get_val_int(e->desc, "RANKS", &wrote);
-        if (e != NULL && (ranks == 0 || wrote == ranks))
-            rc = each_rank(a, created[i], drop_any, err);
-    }
-    free(created);
-    return rc == SCR_OK ? store(a, err) : rc;
+    TRY(each_aside(a, ranks, drop_any, err));
+    return store(a, err);
 }
 
 int scr_aside_drop_begun(const struct scr_aside *a, int ranks, struct scr_err *err)
