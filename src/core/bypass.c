@@ -207,7 +207,7 @@ int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_e
 static int check_inside(const struct scr_ctx *ctx, const char *dir, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_prefix_check_inside(&ctx->prefix, dir, &why);
+    int rc = scr_path_check_inside(ctx->prefix.path, dir, &why);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
 }
 
@@ -562,5 +562,3 @@ int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     free(w.file);
     return rc;
 }
-
-/* --- restart --- */

@@ -57,7 +57,7 @@ static int check_inside(const struct job *j, const char *path, struct scr_err *e
     struct scr_err why = SCR_ERR_INIT;
     char *dir = scr_path_dir(path);
     int rc = dir ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && (rc = scr_prefix_check_inside(j->p, dir, &why)) != SCR_OK)
+    if (rc == SCR_OK && (rc = scr_path_check_inside(j->p->path, dir, &why)) != SCR_OK)
         scr_fail(err, rc, 0, "extract %s: %s; extract to a directory (--to)", path,
                  why.text);
     free(dir);

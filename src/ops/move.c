@@ -98,7 +98,7 @@ int scr_move_check_inside(struct scr_move *m, const char *path, struct scr_err *
     char *dir = scr_path_dir(path);
     int rc = dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && scr_table_find(&m->inside, dir) == NULL) {
-        rc = scr_prefix_check_inside(m->p, dir, &why);
+        rc = scr_path_check_inside(m->p->path, dir, &why);
         if (rc != SCR_OK)
             scr_fail(err, rc, 0, "dataset %d: %s", m->id, why.text);
         else if (scr_table_add(&m->inside, dir) == NULL)

@@ -125,7 +125,7 @@ static int sweep_dir(struct scr_sweep *s, const struct dir *dir, struct scr_err 
     char *path = scr_path_join(s->p->path, dir->item.name);
     if (path == NULL)
         rc = scr_no_memory(err);
-    else if (scr_prefix_check_inside(s->p, path, NULL) == SCR_OK)
+    else if (scr_path_check_inside(s->p->path, path, NULL) == SCR_OK)
         rc = remove_in(s, path, dir, err);
     free(path);
     return rc;

@@ -171,7 +171,7 @@ static int leads_out(struct deletion *d, const char *dir)
     struct looked *known = scr_table_find(&d->looked_at, dir);
     if (known != NULL)
         return known->leads_out;
-    int out = scr_prefix_check_inside(d->p, dir, &why) != SCR_OK;
+    int out = scr_path_check_inside(d->p->path, dir, &why) != SCR_OK;
     if ((known = scr_table_add(&d->looked_at, dir)) != NULL)
         known->leads_out = out;
     if (out)

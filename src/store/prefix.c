@@ -116,12 +116,6 @@ out:
     return rc;
 }
 
-int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
-                            struct scr_err *err)
-{
-    return scr_path_check_inside(p->path, dir, err);
-}
-
 /* Up to the prefix: each of them may be new. */
 static int sync_above(const struct scr_env *env, const char *root, const char *real,
                       struct scr_err *err)

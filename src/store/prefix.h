@@ -34,13 +34,10 @@ int scr_prefix_open(const struct scr_env *env, const char *path, int create,
                     struct scr_prefix *p, struct scr_err *err);
 void scr_prefix_fini(struct scr_prefix *p);
 
-/* SCR_OK if dir, below the prefix by its name, is in it when symbolic links are
- * followed; of one that is not there, the place where it would be made counts. Else
- * SCR_E_OUTSIDE, with where it leads (invariant P20). The prefix itself may be a link,
- * or behind one. */
-int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
-                            struct scr_err *err);
-/* The same for who has nothing of the prefix but its path, absolute. */
+/* SCR_OK if dir, below the prefix (its absolute path) by its name, is in it when
+ * symbolic links are followed; of one that is not there, the place where it would be
+ * made counts. Else SCR_E_OUTSIDE, with where it leads (invariant P20). The prefix
+ * itself may be a link, or behind one. */
 int scr_path_check_inside(const char *prefix, const char *dir, struct scr_err *err);
 
 /* Makes dir, which that found inside, with those above it. A deletion may have removed

@@ -130,7 +130,7 @@ static int check_file(struct replacing *r, const char *waits, const char *place,
                       const struct scr_listed *f, struct scr_err *err)
 {
     char *dir = scr_path_dir(place);
-    int rc = dir ? scr_prefix_check_inside(r->p, dir, err) : scr_no_memory(err);
+    int rc = dir ? scr_path_check_inside(r->p->path, dir, err) : scr_no_memory(err);
     free(dir);
     if (rc != SCR_OK)
         return rc;

@@ -273,7 +273,7 @@ static int check_dir(const struct scr_outgoing *f, const char *dir, struct scr_e
     if (strcmp(dir, f->at.prefix->path) == 0 ||
         scr_file_stat(f->at.env->sys, dir, &st, NULL) != SCR_OK || !S_ISLNK(st.st_mode))
         return SCR_OK;
-    int rc = scr_prefix_check_inside(f->at.prefix, dir, &why);
+    int rc = scr_path_check_inside(f->at.prefix->path, dir, &why);
     if (rc == SCR_OK)
         rc = scr_prefix_make_dir(f->at.env, f->at.prefix, dir, &why);
     return rc == SCR_OK

@@ -209,7 +209,7 @@ static int remove_file(const struct scr_outgoing *f, const struct scr_out_file *
     char *dir = full ? scr_path_dir(full) : NULL;
     int rc;
     TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
-    if (scr_prefix_check_inside(f->at.prefix, dir, NULL) == SCR_OK &&
+    if (scr_path_check_inside(f->at.prefix->path, dir, NULL) == SCR_OK &&
         scr_outgoing_is_in_place(f, file))
         TRY_OUT(scr_file_remove(f->at.env->sys, full, err));
 out:
