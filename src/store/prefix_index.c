@@ -208,7 +208,7 @@ static int load_old(struct txn *t, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     struct scr_txn *f = &t->file;
     char *path = scr_path_join(f->p->path, "index.scr");
-    int rc = path ? scr_txn_read_file(f, path, &why) : SCR_E_NOMEM;
+    int rc = path ? scr_txn_read(f, path, &why) : SCR_E_NOMEM;
     free(path);
     if (rc == SCR_OK && f->bytes != NULL)
         rc = scr_index_unpack(&t->index, f->bytes, f->nbytes, &why);
@@ -247,7 +247,7 @@ static int load_absent(struct txn *t, struct scr_err *err)
 static int load(struct txn *t, struct scr_err *err)
 {
     struct scr_txn *f = &t->file;
-    int rc = scr_txn_read(f, err);
+    int rc = scr_txn_read(f, f->path, err);
     if (rc != SCR_OK)
         return rc;
     if (f->bytes == NULL)

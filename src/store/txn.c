@@ -91,11 +91,6 @@ int scr_txn_lock(struct scr_txn *s, struct scr_err *err)
     return rc;
 }
 
-int scr_txn_read(struct scr_txn *s, struct scr_err *err)
-{
-    return scr_txn_read_file(s, s->path, err);
-}
-
 void scr_txn_forget(struct scr_txn *s)
 {
     free(s->bytes);
@@ -103,7 +98,7 @@ void scr_txn_forget(struct scr_txn *s)
     s->nbytes = 0;
 }
 
-int scr_txn_read_file(struct scr_txn *s, const char *path, struct scr_err *err)
+int scr_txn_read(struct scr_txn *s, const char *path, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_file_load(s->env->sys, path, STATE_MAX, &s->bytes, &s->nbytes, &why);
@@ -114,7 +109,7 @@ int scr_txn_read_file(struct scr_txn *s, const char *path, struct scr_err *err)
 static int load(struct scr_txn *s, struct scr_err *err)
 {
     scr_txn_forget(s);
-    int rc = scr_txn_read(s, err);
+    int rc = scr_txn_read(s, s->path, err);
     if (rc != SCR_OK || s->bytes == NULL)
         return rc;
     rc = scr_hash_decode(s->bytes, s->nbytes, s->h, err);

@@ -30,10 +30,9 @@ int scr_txn_init(struct scr_txn *s, const struct scr_env *env,
                  const struct scr_prefix *p, const char *name, struct scr_err *err);
 void scr_txn_fini(struct scr_txn *s);
 int scr_txn_lock(struct scr_txn *s, struct scr_err *err);
-/* The bytes; of an absent file there are none, s->bytes is NULL. */
-int scr_txn_read(struct scr_txn *s, struct scr_err *err);
-/* The same of a file elsewhere that was the state file once. */
-int scr_txn_read_file(struct scr_txn *s, const char *path, struct scr_err *err);
+/* The bytes of the state file (s->path), or of one elsewhere that was it once; of an
+ * absent file there are none, s->bytes is NULL. */
+int scr_txn_read(struct scr_txn *s, const char *path, struct scr_err *err);
 void scr_txn_forget(struct scr_txn *s); /* the bytes */
 /* The bytes, and the hash in them; an absent file is an empty hash. SCR_E_CORRUPT:
  * s->bytes is what was found. */
