@@ -165,7 +165,7 @@ static int go_background(struct scr_tool *t, const struct scr_args *a, const cha
     int rc = scr_daemon_look(t->env.sys, dir, &who, err);
     if (rc != SCR_OK || who.held)
         return rc;
-    char *log = scr_daemon_path(dir, SCR_TRANSFER_LOG);
+    char *log = scr_path_join(dir, SCR_TRANSFER_LOG);
     rc = log ? spawn(t, a, dir, log, err) : scr_no_memory(err);
     free(log);
     return rc;
@@ -177,7 +177,7 @@ static int read_file(struct scr_tool *t, const char *dir, scr_hash *h,
                      struct scr_transfer *tr, uint64_t *left, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
+    char *file = scr_path_join(dir, SCR_TRANSFER_FILE);
     int rc =
         file && h ? scr_hash_file_read(t->env.sys, file, h, &why) : scr_no_memory(&why);
     if (rc == SCR_E_NOENT)
@@ -244,7 +244,7 @@ static int give_command(struct scr_tool *t, enum scr_transfer_command command,
     int rc = scr_daemon_look(t->env.sys, dir, &who, err);
     if (rc != SCR_OK || (!who.held && command == SCR_TRANSFER_EXIT))
         return rc != SCR_OK ? rc : SCR_TOOL_NO;
-    char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
+    char *file = scr_path_join(dir, SCR_TRANSFER_FILE);
     rc = file ? scr_hash_file_update(t->env.sys, file, SCR_TRANSFER_LOCK_MS,
                                      edit_command, &command, err)
               : scr_no_memory(err);

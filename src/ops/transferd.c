@@ -605,8 +605,8 @@ static void tick(struct daemon *d)
 
 static int daemon_init(struct daemon *d, struct scr_err *err)
 {
-    d->file = scr_daemon_path(d->o->dir, SCR_TRANSFER_FILE);
-    d->life_path = scr_daemon_path(d->o->dir, SCR_TRANSFER_LIFE);
+    d->file = scr_path_join(d->o->dir, SCR_TRANSFER_FILE);
+    d->life_path = scr_path_join(d->o->dir, SCR_TRANSFER_LIFE);
     TRY(d->file && d->life_path ? SCR_OK : scr_no_memory(err));
     TRY(scr_lock_acquire(d->env->sys, d->life_path, LIFE_MS, &d->life, err));
     d->busy = scr_now_mono();

@@ -50,17 +50,12 @@ struct scr_daemon {
     int started, lost;
 };
 
-char *scr_daemon_path(const char *dir, const char *name)
-{
-    return scr_path_join(dir, name);
-}
-
 /* --- the process --- */
 
 int scr_daemon_look(const struct scr_sys *sys, const char *dir,
                     struct scr_lock_holder *who, struct scr_err *err)
 {
-    char *path = scr_daemon_path(dir, SCR_TRANSFER_LIFE);
+    char *path = scr_path_join(dir, SCR_TRANSFER_LIFE);
     *who = (struct scr_lock_holder){ 0 };
     int rc = path ? scr_lock_look(sys, path, who, err) : scr_no_memory(err);
     free(path);
@@ -144,7 +139,7 @@ static int launch_program(const struct scr_sys *sys, const struct scr_daemon *d,
                           const char *program, struct scr_err *err)
 {
     const char *const argv[] = { program, "--background", d->dir, NULL };
-    char *log = scr_daemon_path(d->dir, START_LOG);
+    char *log = scr_path_join(d->dir, START_LOG);
     const struct scr_proc_spec spec = { .argv = argv,
                                         .out_path = log,
                                         .err_path = log };
@@ -180,7 +175,7 @@ static int ensure_running(const struct scr_sys *sys, struct scr_daemon *d,
 {
     struct scr_lock lock = SCR_LOCK_INIT;
     struct scr_lock_holder who;
-    char *path = scr_daemon_path(d->dir, START_LOCK);
+    char *path = scr_path_join(d->dir, START_LOCK);
     int rc = path ? scr_lock_acquire(sys, path, 2000 * SCR_TRANSFER_START_S, &lock, err)
                   : scr_no_memory(err);
     if (rc == SCR_OK)
@@ -429,7 +424,7 @@ struct scr_mover *scr_mover_daemon(const struct scr_daemon_opts *o,
     d->is_default = o->program == NULL;
     d->watch.patience = o->patience;
     d->dir = scr_strdup(o->dir);
-    d->file = scr_daemon_path(o->dir, SCR_TRANSFER_FILE);
+    d->file = scr_path_join(o->dir, SCR_TRANSFER_FILE);
     d->program = scr_strdup(o->program ? o->program : SCR_BINDIR "/" PROGRAM);
     if (d->dir != NULL && d->file != NULL && d->program != NULL)
         return m;
@@ -496,7 +491,7 @@ int scr_daemon_tidy(const struct scr_sys *sys, const char *dir, int *busy,
                     struct scr_err *err)
 {
     struct scr_lock_holder who;
-    char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
+    char *file = scr_path_join(dir, SCR_TRANSFER_FILE);
     *busy = 0;
     int rc;
     TRY_OUT(file ? scr_daemon_look(sys, dir, &who, err) : scr_no_memory(err));
@@ -514,7 +509,7 @@ int scr_daemon_release(const struct scr_sys *sys, const char *dir, double patien
     struct scr_xfer_where all = { .id = -1, .rank = -1 };
     struct watch w = { .patience = patience };
     struct scr_err why = SCR_ERR_INIT;
-    char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
+    char *file = scr_path_join(dir, SCR_TRANSFER_FILE);
     int left = 1, rc = file ? SCR_OK : scr_no_memory(err);
     start_watch(&w);
     if (rc == SCR_OK)

@@ -55,7 +55,5 @@ int scr_daemon_kill(const struct scr_sys *sys, const char *dir, double secs,
 /* The process of dir: who->held if there is one. */
 int scr_daemon_look(const struct scr_sys *sys, const char *dir,
                     struct scr_lock_holder *who, struct scr_err *err);
-/* <dir>/<name>, malloc'd; NULL: out of memory. */
-char *scr_daemon_path(const char *dir, const char *name);
 
 #endif

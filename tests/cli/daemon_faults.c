@@ -18,6 +18,7 @@
 #include "base/hashfile.h"
 #include "base/io.h"
 #include "base/lock.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "fmt/transfer.h"
 #include "fmt/transfer_job.h"
@@ -64,7 +65,7 @@ static void arrange(long n)
     s.prefix = scr_strdup(test_path("prefix.%ld", n));
     s.src = scr_strdup(test_path("source"));
     s.dst = scr_asprintf("%s/file", s.prefix);
-    s.file = scr_daemon_path(s.dir, SCR_TRANSFER_FILE);
+    s.file = scr_path_join(s.dir, SCR_TRANSFER_FILE);
     assert_int_equal(mkdir(s.dir, 0700), 0);
     assert_int_equal(mkdir(s.prefix, 0700), 0);
     memset(bytes, 'x', SIZE);

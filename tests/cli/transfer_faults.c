@@ -13,6 +13,7 @@
 
 #include "base/hashfile.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "fmt/transfer.h"
 #include "fmt/transfer_job.h"
 #include "helper_tmp.h"
@@ -66,7 +67,7 @@ static void run_with_fault(int n)
     const struct scr_env env = { .sys = &sys };
     char *dir = strdup(test_path("ctl.%d", n)), *src = strdup(test_path("source"));
     char *dst = strdup(test_path("copied.%d", n));
-    char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
+    char *file = scr_path_join(dir, SCR_TRANSFER_FILE);
     const char *const paths[] = { src, dst };
     const struct scr_transferd_opts o = { .dir = dir, .idle = 0.3 };
     struct scr_err err = SCR_ERR_INIT;
@@ -127,7 +128,7 @@ static void nodes_begin_at_different_places(void **state)
     (void)state;
     const struct scr_env env = { .sys = &scr_sys_posix };
     char *dir = strdup(test_path("ctl")), *prefix = strdup(test_path("prefix"));
-    char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
+    char *file = scr_path_join(dir, SCR_TRANSFER_FILE);
     const struct scr_transferd_opts o = { .dir = dir, .once = 1 };
     struct scr_err err = SCR_ERR_INIT;
     struct scr_prefix p = { 0 };

@@ -439,7 +439,7 @@ MPI_CASE(scr_copy_takes_the_lock_of_copies)
 static void list_work(struct mpi_test *t, const char *dir)
 {
     const struct scr_transfer_dset d = { .prefix = "/nowhere", .stamp = 1 };
-    char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
+    char *file = scr_path_join(dir, SCR_TRANSFER_FILE);
     scr_hash *h = scr_hash_new();
     CHECK_INT(scr_transfer_add_rank(h, 1, &d, 0), SCR_OK);
     CHECK_INT(scr_hash_file_write(&scr_sys_posix, file, h, SCR_VOLATILE, NULL), SCR_OK);
