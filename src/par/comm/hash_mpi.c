@@ -61,16 +61,14 @@ static int letter_lend(struct letter *l, const struct scr_str *s, struct scr_err
     return SCR_OK;
 }
 
-/* Starts sending. With sync the first page completes only when the receiver has taken
- * it. */
-static int letter_start(struct letter *l, const struct scr_comm *c, int to, int sync,
+/* Starts sending. The first page completes only when the receiver has taken it. */
+static int letter_start(struct letter *l, const struct scr_comm *c, int to,
                         struct scr_err *err)
 {
     const void *first = l->bytes != NULL ? (const void *)l->bytes : &NO_LETTER;
     uint64_t total = l->bytes != NULL ? l->total : sizeof NO_LETTER;
     int n = total < PAGE ? (int)total : PAGE;
-    int code = sync ? MPI_Issend(first, n, MPI_BYTE, to, TAG_FIRST, c->comm, &l->first)
-                    : MPI_Isend(first, n, MPI_BYTE, to, TAG_FIRST, c->comm, &l->first);
+    int code = MPI_Issend(first, n, MPI_BYTE, to, TAG_FIRST, c->comm, &l->first);
     int rc = scr_mpi_check(code, "send of bytes", err);
     for (int i = 0; i < l->nmore; i++) {
         uint64_t at = (uint64_t)i * PAGE, left = total - PAGE - at;
@@ -331,7 +329,7 @@ static int post_one(struct post *p, const struct scr_comm *c, int to, struct let
                                       "exchange: no rank %d among %d", to, c->size));
     }
     p->letter[p->n] = *l;
-    return scr_first(rc, letter_start(&p->letter[p->n++], c, to, 1, err));
+    return scr_first(rc, letter_start(&p->letter[p->n++], c, to, err));
 }
 
 /* Takes a letter if one has come; *came is 1. */

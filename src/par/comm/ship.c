@@ -200,7 +200,7 @@ static int wait_message(MPI_Request *req, int *n, struct scr_err *err)
 }
 
 int scr_ship_run(struct scr_ship *s, const struct scr_ship_list *out,
-                 struct scr_ship_list *in, int rc_in, struct scr_err *err)
+                 struct scr_ship_list *in, struct scr_err *err)
 {
     struct scr_ship_list outgoing = *out;
     struct cursor o = { .s = s, .list = &outgoing, .fd = -1 };
@@ -208,7 +208,7 @@ int scr_ship_run(struct scr_ship *s, const struct scr_ship_list *out,
     uint64_t nout = messages(s, out), nin = messages(s, in);
     MPI_Request sent[2] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL };
     MPI_Request come[2] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL };
-    int rc = rc_in, rc1 = SCR_OK, n = 0;
+    int rc = SCR_OK, rc1 = SCR_OK, n = 0;
 
     if (nin > 0)
         rc1 = post(s, in->peer, s->buf[2], &come[0], err);

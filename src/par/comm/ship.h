@@ -45,9 +45,8 @@ void scr_ship_fini(struct scr_ship *s);
 /* Runs both lists. A file that its holder cannot read whole, or with a wrong CRC, is
  * not whole afterwards: a warning and no error, because redundancy may rebuild it. An
  * error is what keeps this rank from writing: then nothing more is written, the
- * exchange still runs to its end. rc_in != SCR_OK: nothing is written at all; it is
- * returned. */
+ * exchange still runs to its end. */
 int scr_ship_run(struct scr_ship *s, const struct scr_ship_list *out,
-                 struct scr_ship_list *in, int rc_in, struct scr_err *err);
+                 struct scr_ship_list *in, struct scr_err *err);
 
 #endif

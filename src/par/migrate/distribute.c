@@ -445,8 +445,7 @@ static int run_round(struct dist *d, struct pass *p, int k, struct scr_err *err)
     /* Short of memory here, the owner must not wait: agreed before anything is sent. */
     rc = scr_agree_all(d->world, rc, err);
     if (rc == SCR_OK)
-        in_rc = scr_ship_run(&d->ship, &out, k == p->my_round ? &p->in : &none, SCR_OK,
-                             err);
+        in_rc = scr_ship_run(&d->ship, &out, k == p->my_round ? &p->in : &none, err);
     free(out.file);
     return scr_first(rc, in_rc);
 }

@@ -12,8 +12,9 @@
 
 /* --- the set --- */
 
-int scr_restore_check_header(const char *path, int id, int rank,
-                             struct scr_redhead *head, int rc, struct scr_err *err)
+/* Of a header that was read with code rc. */
+static int check_header(const char *path, int id, int rank, struct scr_redhead *head,
+                        int rc, struct scr_err *err)
 {
     const struct scr_redinfo *info = &head->info;
     if (rc == SCR_OK && info->dset_id != id)
@@ -30,7 +31,7 @@ int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
                             int rank, struct scr_redhead *head, struct scr_err *err)
 {
     int rc = scr_redhead_read(env, path, head, err);
-    return scr_restore_check_header(path, id, rank, head, rc, err);
+    return check_header(path, id, rank, head, rc, err);
 }
 
 /* Where the list of this rank's files is read to. */
@@ -45,8 +46,8 @@ static int read_own(struct scr_restoring *s)
     struct scr_shelf shelf = shelf_of(s);
     int rc =
         scr_redhead_shelve(s->p->env, s->redfound, &shelf, &s->head, &s->header_why);
-    return scr_restore_check_header(s->redfound, s->r.id, s->p->world->rank, &s->head,
-                                    rc, &s->header_why);
+    return check_header(s->redfound, s->r.id, s->p->world->rank, &s->head, rc,
+                        &s->header_why);
 }
 
 /* The redundancy file the filemap names, read where this dataset's directory is now. */

@@ -14,10 +14,6 @@
 int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
                             int rank, struct scr_redhead *head, struct scr_err *err);
 
-/* The same of one that was read with that code. */
-int scr_restore_check_header(const char *path, int id, int rank,
-                             struct scr_redhead *head, int rc, struct scr_err *err);
-
 /* If rc, agreed, is SCR_E_LOST: a rank that could not read files that might have
  * sufficed reports its transient error instead; unread is this rank's. Collective;
  * agreed. */
