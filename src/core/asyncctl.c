@@ -96,8 +96,7 @@ static void give_way_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
     let_output_go_all(ctx, id);
 }
 
-/* --- what has landed of a checkpoint goes again (invariant P28) --- */
-
+/* What has landed of a checkpoint goes again (invariant P28). */
 static void make_room_all(struct scr_ctx *ctx, int id)
 {
     scr_async_take_back_all(ctx, id, 0);

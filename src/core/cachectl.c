@@ -186,8 +186,6 @@ void scr_cache_spare_for(struct scr_ctx *ctx, int id, int store)
     *s = (struct scr_spare){ .id = id, .store = store };
 }
 
-/* --- states --- */
-
 /* --- deletion --- */
 
 /* A dataset that could not be deleted is none any more, and is tried again when room is

@@ -67,16 +67,6 @@ static int edit_back(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     return SCR_OK;
 }
 
-static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err)
-{
-    const struct scr_params *prm = arg;
-    (void)err;
-    *changed = knows(h, prm);
-    if (*changed)
-        scr_gone_to_forget(h, prm->job_id);
-    return SCR_OK;
-}
-
 /* Before the first checkpoint is complete: a run that is killed until then has written
  * nothing that could be lost. */
 void scr_wanted_note_all(struct scr_ctx *ctx)
@@ -109,6 +99,9 @@ void scr_wanted_settle_all(struct scr_ctx *ctx, int complete)
  */
 void scr_wanted_forget_all(struct scr_ctx *ctx)
 {
-    if (ctx->prm.current != NULL && strcmp(ctx->prm.job_id, SCR_NO_JOB_ID) == 0)
-        (void)scr_edit_state_all(ctx, "current.scr", edit_forget, &ctx->prm, NULL);
+    if (ctx->prm.current == NULL || strcmp(ctx->prm.job_id, SCR_NO_JOB_ID) != 0)
+        return;
+    free(ctx->choice.gone_before);
+    ctx->choice.gone_before = NULL; /* the job is forgotten */
+    (void)scr_edit_state_all(ctx, "current.scr", edit_back, ctx, NULL);
 }

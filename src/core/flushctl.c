@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When datasets go to the prefix, and the flush file that says where each one is. */
+/* When datasets go to the prefix. */
 
 #include "core/flushctl.h"
 #include "base/str.h"
@@ -14,8 +14,6 @@
 #include "core/retain.h"
 #include "core/stock.h"
 #include "par/migrate/regroup.h"
-
-/* --- the flush file: lists for commands what to save when the job has died --- */
 
 /* Copies a dataset in cache that a different number of ranks wrote. */
 static int flush_foreign_all(struct scr_ctx *ctx, const struct scr_copy_opts *o, int id,
@@ -100,7 +98,9 @@ int scr_flush_if_owed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return flush_unless_all(ctx, id, scr_flush_is_settled_all, err);
 }
 
-int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+/* The same; a dataset that cannot be flushed any more, because a newer one has files at
+ * its paths, is reported and counts as flushed (invariant P15). */
+static int flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_flush_if_owed_all(ctx, id, &why);
@@ -124,7 +124,7 @@ static int flush_owed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     int kind = scr_cache_kind(ctx, id);
     if (!is_owed(ctx, id))
         return SCR_OK;
-    int rc = scr_flush_or_give_way_all(ctx, id, err);
+    int rc = flush_or_give_way_all(ctx, id, err);
     return rc == SCR_OK && kind == SCR_IS_OUTPUT
                ? scr_cache_drop_all(ctx, id, "output that is flushed or deleted", err)
                : rc;
@@ -166,7 +166,7 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
     int id = scr_cache_newest_ckpt(ctx, 0);
     if (newest && id > 0) {
         struct scr_err why = SCR_ERR_INIT;
-        int last = scr_flush_or_give_way_all(ctx, id, &why);
+        int last = flush_or_give_way_all(ctx, id, &why);
         rc = scr_first(rc, tell_flush(ctx, id, last, &why, err));
     }
     return rc;
@@ -202,13 +202,13 @@ char *scr_ctx_unsaved(const struct scr_ctx *ctx)
     return scr_str_take(&text);
 }
 
-/* --- what the flush file says of datasets that are gone --- */
+/* --- what leaves the cache --- */
 
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, const char *why,
                          struct scr_err *err)
 {
     (void)scr_async_wait_all(ctx, id, NULL);
-    TRY(is_owed(ctx, id) ? scr_flush_or_give_way_all(ctx, id, err) : SCR_OK);
+    TRY(is_owed(ctx, id) ? flush_or_give_way_all(ctx, id, err) : SCR_OK);
     scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
             scr_cache_name_of(ctx, id), id);
     return scr_cache_drop_all(ctx, id, why, err);

@@ -21,9 +21,6 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Flushes it unless it is on the prefix or was deleted there: for all other reasons. */
 int scr_flush_if_owed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* The same; a dataset that cannot be flushed any more, because a newer one has files at
- * its paths, is reported and counts as flushed (invariant P15). */
-int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Flushes output that a different number of ranks left in cache; what fails is reported
  * and stays. */
 void scr_flush_left_all(struct scr_ctx *ctx);

@@ -164,16 +164,6 @@ static void warn_of_small_stores(const struct scr_ctx *ctx)
     }
 }
 
-/* A job that restarts from the prefix only: what is cached goes there, and is read
- * where it lies then. */
-static void apply_global_restart(struct scr_params *prm)
-{
-    if (!prm->global_restart)
-        return;
-    prm->flush_on_restart = 1;
-    prm->fetch_bypass = 1;
-}
-
 /* Lines about the settings, once they are known. */
 static int use_config(struct scr_ctx *ctx, struct scr_err *err)
 {
@@ -181,7 +171,10 @@ static int use_config(struct scr_ctx *ctx, struct scr_err *err)
     ctx->log.has_time = ctx->local_log.has_time = scr_log_time(ctx->prm.log_time);
     ctx->log.level = ctx->prm.debug;
     ctx->local_log.level = ctx->world.rank == 0 ? ctx->prm.debug : SCR_LOG_WARN;
-    apply_global_restart(&ctx->prm);
+    /* A job that restarts from the prefix only: what is cached goes there, and is read
+     * where it lies then. */
+    ctx->prm.flush_on_restart |= ctx->prm.global_restart;
+    ctx->prm.fetch_bypass |= ctx->prm.global_restart;
     if (!ctx->prm.enable)
         return scr_fail(err, SCR_E_DISABLED, 0, "SCR is off, SCR_ENABLE=0 (%s)",
                         scr_cfg_origin(ctx->cfg, "SCR_ENABLE"));

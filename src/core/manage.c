@@ -299,7 +299,7 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
         /* Its flush would enter it again when it ends, or is tried again. */
         if (!f.clash) {
             (void)scr_async_wait_all(ctx, f.listed, NULL);
-            scr_async_drop_all(ctx, f.listed);
+            (void)scr_async_drop_all(ctx, f.listed);
         }
         rc =
             drop_from_index_all(ctx, f.listed, scr_deletion_stop, scr_edit_forget, err);

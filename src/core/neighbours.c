@@ -79,13 +79,7 @@ static int next_all(struct leaving *l, struct turn *turn)
         memcpy(turn->name, mine->name, sizeof turn->name);
         turn->id = mine->id;
     }
-    char buf[SCR_IDENTITY_NAME + sizeof turn->id];
-    memcpy(buf, turn->name, SCR_IDENTITY_NAME);
-    memcpy(buf + SCR_IDENTITY_NAME, &turn->id, sizeof turn->id);
-    int rc = scr_bcast_bytes_all(world, turn->root, buf, sizeof buf, NULL);
-    memcpy(turn->name, buf, SCR_IDENTITY_NAME);
-    memcpy(&turn->id, buf + SCR_IDENTITY_NAME, sizeof turn->id);
-    return rc == SCR_OK;
+    return scr_bcast_bytes_all(world, turn->root, turn, sizeof *turn, NULL) == SCR_OK;
 }
 
 /* --- whether it may --- */

@@ -214,8 +214,7 @@ out:
                 ctx->prefix.path, why.text);
 }
 
-/* 1 if it was under way and is not complete, or had failed. */
-static int stop_all(struct scr_ctx *ctx, int id)
+int scr_async_drop_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     int i = scr_async_place(ctx, id), done = 0;
@@ -238,13 +237,8 @@ static int stop_all(struct scr_ctx *ctx, int id)
     return !done;
 }
 
-void scr_async_drop_all(struct scr_ctx *ctx, int id)
-{
-    (void)stop_all(ctx, id);
-}
-
 void scr_async_stop_all(struct scr_ctx *ctx, int id)
 {
-    if (stop_all(ctx, id))
+    if (scr_async_drop_all(ctx, id))
         scr_async_take_back_all(ctx, id, 1);
 }

@@ -36,8 +36,9 @@ void scr_async_go(struct scr_ctx *ctx);
 /* Cancels the flush of id, if it is under way, before its cached files go; what has
  * landed of a checkpoint that is not complete goes, too (invariant P28). */
 void scr_async_stop_all(struct scr_ctx *ctx, int id);
-/* The same, but what has landed stays. */
-void scr_async_drop_all(struct scr_ctx *ctx, int id);
+/* The same, but what has landed stays. 1 if it was under way and is not complete, or
+ * had failed. */
+int scr_async_drop_all(struct scr_ctx *ctx, int id);
 /* Stops transfer processes that still work for an earlier run, and sees that those that
  * were lost are dead: before anything under the prefix is replaced or deleted.
  * SCR_E_LOCKED: one of them may still write, nothing may be touched. A reduction if

@@ -375,7 +375,7 @@ static int fail_to_take_back(struct mpi_test *t, int victim, long n)
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
     struct scr_ctx *ctx = start_slowly(t, &job, 3, "SCR_FLUSH_COMPRESS=ZSTD");
-    scr_async_drop_all(ctx, FAILED); /* nothing is copied any more */
+    (void)scr_async_drop_all(ctx, FAILED); /* nothing is copied any more */
     scr_cache_held(ctx, FAILED)->failed = 1;
     int all = files_of(&job, FAILED) == 4 * JOB_FILES;
     job_arm(&job, victim, TEST_ANY, n, EIO, n % 2 ? TEST_ONCE : TEST_FOREVER);
