@@ -85,6 +85,12 @@ char *scr_path_below(const char *dir, const char *path, int *outside)
     return NULL;
 }
 
+const char *scr_path_rest(const char *dir, const char *path)
+{
+    size_t n = dir != NULL ? strlen(dir) : 0;
+    return n > 0 && strncmp(path, dir, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+}
+
 const char *scr_path_base(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -16,6 +16,10 @@ char *scr_path_join(const char *a, const char *b);
  * *outside = 1 when path is not below dir (out of memory: NULL with *outside = 0). */
 char *scr_path_below(const char *dir, const char *path, int *outside);
 
+/* The part of path behind "<dir>/", borrowed; NULL: path does not begin with that, or
+ * dir is NULL or "". */
+const char *scr_path_rest(const char *dir, const char *path);
+
 /* Last component ("" for "/") borrowed from path; directory part, malloc'd ("." if
  * none). */
 const char *scr_path_base(const char *path);

@@ -39,9 +39,8 @@ struct scr_readable *scr_readable_add(struct scr_table *files, const char *name,
 
 int scr_restart_add(struct scr_restart *r, const char *dest, const char *path)
 {
-    size_t n = r->dir != NULL ? strlen(r->dir) : 0;
-    int is_there = n > 0 && strncmp(path, r->dir, n) == 0 && path[n] == '/' &&
-                   strcmp(path + n + 1, scr_path_base(dest)) == 0;
+    const char *rel = scr_path_rest(r->dir, path);
+    int is_there = rel != NULL && strcmp(rel, scr_path_base(dest)) == 0;
     struct scr_readable *f =
         scr_readable_add(&r->by_dest, dest, is_there ? NULL : path);
     if (f != NULL)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "core/ctx.h"
 #include "core/shared.h"
 #include "ec/ec.h"
@@ -98,12 +99,6 @@ static const char *dest_of(const struct scr_output *out, const char *path)
     return NULL;
 }
 
-static int is_below(const char *dir, const char *path)
-{
-    size_t n = dir != NULL ? strlen(dir) : 0;
-    return n > 0 && strncmp(path, dir, n) == 0 && path[n] == '/';
-}
-
 /* The place where other ranks may have other paths for the same name: number of the
  * store that keeps the files of each rank apart. If a dataset bypasses the cache, some
  * ranks may write next to the file of an older dataset and others in its place, if the
@@ -111,7 +106,7 @@ static int is_below(const char *dir, const char *path)
 static int place_of(const struct scr_ctx *ctx, const char *path)
 {
     for (int i = 0; i < ctx->descs.nstores; i++)
-        if (ctx->cache.dirs != NULL && is_below(ctx->cache.dirs[i], path) &&
+        if (ctx->cache.dirs != NULL && scr_path_rest(ctx->cache.dirs[i], path) &&
             !scr_store_is_shared(&ctx->descs.store[i]))
             return i;
     return strstr(path, "/" SCR_COPY_TMP) != NULL ? ctx->descs.nstores : -1;

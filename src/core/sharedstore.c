@@ -19,6 +19,7 @@
 #include "core/shared.h"
 #include "core/sharedstore.h"
 #include "par/pfs/lists.h"
+#include "store/dset_names.h"
 
 /* --- route --- */
 
@@ -275,9 +276,8 @@ static int is_anothers(const struct scr_ctx *ctx, int rank)
 /* Another store has the files of that number: they are moved as those of any store. */
 static int is_elsewhere(const struct scr_ctx *ctx, const char *cache, int id, int rank)
 {
-    size_t n = strlen(cache);
     for (SCR_FILES(f, ctx->cache.map, id, rank))
-        return strncmp(f->item.name, cache, n) != 0 || f->item.name[n] != '/';
+        return scr_path_rest(cache, f->item.name) == NULL;
     return 0;
 }
 
@@ -339,7 +339,7 @@ static int adopt_store_all(struct scr_ctx *ctx, const char *cache, int rc,
     int *ids = NULL;
     size_t n = 0;
     if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = scr_cache_ids(&ctx->env, cache, &ids, &n, err);
+        rc = scr_dset_ids(&ctx->env, cache, &ids, &n, err);
     rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = adopt_dataset_all(ctx, cache, ids[i], err);

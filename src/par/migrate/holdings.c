@@ -134,9 +134,7 @@ static int is_in_place(const struct scr_entry *e, const struct scr_file *f,
 {
     uint64_t size;
     const char *path = f->item.name, *rel = rel_of(e->dset, e->rank, path);
-    size_t n = strlen(dset_dir);
-    return rel != NULL && strncmp(path, dset_dir, n) == 0 && path[n] == '/' &&
-           rel == path + n + 1 &&
+    return rel != NULL && rel == scr_path_rest(dset_dir, path) &&
            scr_meta_get_filesize(scr_file_meta(f), &size) == SCR_OK;
 }
 
