@@ -240,15 +240,6 @@ static size_t choose_old(const struct scr_ctx *ctx, const struct scr_index *inde
     return chosen;
 }
 
-static int list_index(const struct scr_ctx *ctx, struct scr_index *index, int **ids,
-                      size_t *n, struct scr_err *err)
-{
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, n)) != SCR_OK)
-        scr_fail(err, rc, 0, "list of datasets");
-    return rc;
-}
-
 void scr_retain_all(struct scr_ctx *ctx)
 {
     struct doomed d = { .why = "SCR_PREFIX_SIZE", .spare = 1 };
@@ -259,7 +250,7 @@ void scr_retain_all(struct scr_ctx *ctx)
     if (ctx->world.rank == 0) {
         struct scr_index index = SCR_INDEX_INIT;
         scr_hash *flush = scr_hash_new();
-        rc = list_index(ctx, &index, &d.ids, &d.n, &err);
+        rc = scr_prefix_index_ids(&ctx->env, &ctx->prefix, &index, &d.ids, &d.n, &err);
         if (rc == SCR_OK)
             rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush,
                                        &err);
@@ -282,7 +273,7 @@ void scr_prefix_purge_all(struct scr_ctx *ctx)
         return;
     if (ctx->world.rank == 0) {
         struct scr_index index = SCR_INDEX_INIT;
-        rc = list_index(ctx, &index, &d.ids, &d.n, &err);
+        rc = scr_prefix_index_ids(&ctx->env, &ctx->prefix, &index, &d.ids, &d.n, &err);
         scr_index_fini(&index);
     }
     delete_some_all(ctx, &d, rc, &err);

@@ -24,9 +24,7 @@ static int list_unfinished(const struct scr_ctx *ctx, int **ids, size_t *n,
 {
     size_t all = 0;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(&index, ids, &all)) != SCR_OK)
-        scr_fail(err, rc, 0, "list of datasets");
+    int rc = scr_prefix_index_ids(&ctx->env, &ctx->prefix, &index, ids, &all, err);
     for (size_t i = 0; i < all; i++) {
         struct scr_index_entry e;
         int id = (*ids)[i];
@@ -109,19 +107,11 @@ static int list_pending(const struct scr_ctx *ctx, int id, struct pending *o,
     return rc;
 }
 
-static int lists(const struct scr_kept *k, int id)
-{
-    for (const struct scr_kept_id *of = k->of; of != NULL; of = of->next)
-        if (of->id == id)
-            return 1;
-    return 0;
-}
-
 static void count_meets(const struct scr_table *kept, int id, struct pending *o)
 {
     for (SCR_EACH(struct scr_kept, k, kept))
-        for (size_t i = 1; i < o->n && lists(k, id); i++)
-            o->meets[i] += (uint64_t)lists(k, o->ids[i]);
+        for (size_t i = 1; i < o->n && scr_kept_lists(k, id); i++)
+            o->meets[i] += (uint64_t)scr_kept_lists(k, o->ids[i]);
     for (size_t i = 1; i < o->n; i++)
         o->meets[i] += o->state[i] != SCR_LIST_READ;
 }

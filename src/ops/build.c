@@ -25,18 +25,14 @@ enum {
 
 /* --- the verdict --- */
 
-/* scr_prefix_index_enter, _add or _mend. */
-typedef int index_enter(const struct scr_env *, const struct scr_prefix *,
-                        const scr_hash *, int, time_t, struct scr_err *);
-
 /* What is built, and how it gets into the index. */
 struct build {
     const struct scr_env *env;
     const struct scr_prefix *p;
     int id;
-    index_enter *enter;
     struct scr_build_report *report;
-    int in_cache; /* a cache has it */
+    int in_cache;        /* a cache has it */
+    int goes_on, mended; /* as in struct scr_entering */
 };
 
 /* The facts about a dataset before its redundancy files are looked at. */
@@ -49,7 +45,8 @@ struct known {
 static int enter(const struct build *b, const scr_hash *dset, int complete, time_t when,
                  struct scr_err *err)
 {
-    return b->enter(b->env, b->p, dset, complete, when, err);
+    const struct scr_entering e = { dset, complete, when, b->goes_on, b->mended };
+    return scr_prefix_index_put(b->env, b->p, &e, err);
 }
 
 /* The verdict on a dataset that is not whole: recorded first, then told. Files that
@@ -178,7 +175,7 @@ int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int 
                      const scr_hash *dset, const struct scr_rank2file *all,
                      struct scr_err *err)
 {
-    const struct build b = { env, p, id, scr_prefix_index_enter, NULL, 0 };
+    const struct build b = { env, p, id, .goes_on = 1 };
     return record(&b, dset, all, 0, err);
 }
 
@@ -489,19 +486,19 @@ static int build(const struct build *b, struct scr_err *err)
 int scr_build_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                   struct scr_build_report *report, struct scr_err *err)
 {
-    return build(&(struct build){ env, p, id, scr_prefix_index_add, report, 0 }, err);
+    return build(&(struct build){ env, p, id, .report = report }, err);
 }
 
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err)
 {
     *report = (struct scr_build_report){ 0 };
-    return build(&(struct build){ env, p, id, scr_prefix_index_enter, report, 1 }, err);
+    return build(&(struct build){ env, p, id, report, 1, .goes_on = 1 }, err);
 }
 
 int scr_build_repair(const struct scr_env *env, const struct scr_prefix *p, int id,
                      struct scr_build_report *report, struct scr_err *err)
 {
     *report = (struct scr_build_report){ 0 };
-    return build(&(struct build){ env, p, id, scr_prefix_index_mend, report, 0 }, err);
+    return build(&(struct build){ env, p, id, report, .mended = 1 }, err);
 }

@@ -85,6 +85,10 @@ int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
  * warning that names the command that writes it. */
 int scr_prefix_index_look(const struct scr_env *env, const struct scr_prefix *p,
                           struct scr_index *index, struct scr_err *err);
+/* scr_prefix_index_read, and the ids of its datasets, newest first, malloc'd. */
+int scr_prefix_index_ids(const struct scr_env *env, const struct scr_prefix *p,
+                         struct scr_index *index, int **ids, size_t *n,
+                         struct scr_err *err);
 /* As scr_prefix_index_read, but a damaged one is SCR_E_CORRUPT. */
 int scr_prefix_index_peek(const struct scr_env *env, const struct scr_prefix *p,
                           struct scr_index *index, struct scr_err *err);
@@ -111,23 +115,22 @@ int scr_prefix_check_owner(const struct scr_prefix *p, const struct scr_index *i
 int scr_prefix_look_up(const struct scr_env *env, const struct scr_prefix *p,
                        const scr_hash *dset, enum scr_entered *is, struct scr_err *err);
 
-/* Enters a dataset; a complete checkpoint becomes the current one if that is older
- * (invariant P6). SCR_E_CANCELLED: it should become complete, and is being deleted
- * (invariant P3). */
+/* A dataset that is entered in the index. */
+struct scr_entering {
+    const scr_hash *dset;
+    int complete;
+    time_t when;
+    int goes_on; /* a complete checkpoint becomes the current one if that is older
+                    (invariant P6) */
+    int mended;  /* its files were repaired: FAILED stays */
+};
+/* SCR_E_CANCELLED: it should become complete, and is being deleted (invariant P3). */
+int scr_prefix_index_put(const struct scr_env *env, const struct scr_prefix *p,
+                         const struct scr_entering *e, struct scr_err *err);
+/* The same with goes_on. */
 int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p,
                            const scr_hash *dset, int complete, time_t when,
                            struct scr_err *err);
-
-/* The same, but CURRENT stays. */
-int scr_prefix_index_add(const struct scr_env *env, const struct scr_prefix *p,
-                         const scr_hash *dset, int complete, time_t when,
-                         struct scr_err *err);
-
-/* Enters one whose files were repaired: CURRENT and FAILED stay as they are.
- * SCR_E_CANCELLED as above. */
-int scr_prefix_index_mend(const struct scr_env *env, const struct scr_prefix *p,
-                          const scr_hash *dset, int complete, time_t when,
-                          struct scr_err *err);
 
 /* Other state files by name ("halt.scr", "flush.scr", "nodes.scr" …). Absent reads as
  * empty; a corrupt one is SCR_E_CORRUPT with the path (those that can be given again

@@ -423,18 +423,21 @@ int scr_prefix_look_up(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
+int scr_prefix_index_ids(const struct scr_env *env, const struct scr_prefix *p,
+                         struct scr_index *index, int **ids, size_t *n,
+                         struct scr_err *err)
+{
+    int rc;
+    TRY(scr_prefix_index_read(env, p, index, err));
+    if ((rc = scr_index_ids(index, ids, n)) != SCR_OK)
+        scr_fail(err, rc, 0, "list of datasets");
+    return rc;
+}
+
 /* --- entering a dataset --- */
 
-struct entry {
-    const scr_hash *dset;
-    int complete;
-    time_t when;
-    int goes_on; /* CURRENT goes forward to it */
-    int mended;  /* its files were repaired: FAILED stays */
-};
-
 /* Some of its files may have gone. */
-static int check_stays(const struct scr_index *index, const struct entry *e,
+static int check_stays(const struct scr_index *index, const struct scr_entering *e,
                        const struct scr_dataset *d, struct scr_err *err)
 {
     struct scr_index_entry old;
@@ -449,7 +452,7 @@ static int check_stays(const struct scr_index *index, const struct entry *e,
 static int edit_entry(struct scr_index *index, void *arg, int *changed,
                       struct scr_err *err)
 {
-    const struct entry *e = arg;
+    const struct scr_entering *e = arg;
     struct scr_dataset d;
     int rc = scr_dataset_get(e->dset, &d, err);
     if (rc == SCR_OK)
@@ -464,26 +467,16 @@ static int edit_entry(struct scr_index *index, void *arg, int *changed,
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", d.id);
 }
 
+int scr_prefix_index_put(const struct scr_env *env, const struct scr_prefix *p,
+                         const struct scr_entering *e, struct scr_err *err)
+{
+    return scr_prefix_index_update(env, p, edit_entry, (void *)e, err);
+}
+
 int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p,
                            const scr_hash *dset, int complete, time_t when,
                            struct scr_err *err)
 {
-    struct entry e = { dset, complete, when, 1, 0 };
-    return scr_prefix_index_update(env, p, edit_entry, &e, err);
-}
-
-int scr_prefix_index_add(const struct scr_env *env, const struct scr_prefix *p,
-                         const scr_hash *dset, int complete, time_t when,
-                         struct scr_err *err)
-{
-    struct entry e = { dset, complete, when, 0, 0 };
-    return scr_prefix_index_update(env, p, edit_entry, &e, err);
-}
-
-int scr_prefix_index_mend(const struct scr_env *env, const struct scr_prefix *p,
-                          const scr_hash *dset, int complete, time_t when,
-                          struct scr_err *err)
-{
-    struct entry e = { dset, complete, when, 0, 1 };
-    return scr_prefix_index_update(env, p, edit_entry, &e, err);
+    const struct scr_entering e = { dset, complete, when, .goes_on = 1 };
+    return scr_prefix_index_put(env, p, &e, err);
 }

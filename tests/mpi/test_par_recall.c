@@ -41,8 +41,8 @@ static void enter(struct prefix *x, int id, time_t when)
     scr_hash_set_val(dset, "NAME", name);
     scr_hash_set_val_i64(dset, "CREATED", 1000 + id);
     scr_hash_set_val_i64(dset, "FLAG_CKPT", 1);
-    CHECK_RC(scr_prefix_index_add(&x->env, &x->other, dset, 1, when, &err), SCR_OK,
-             &err);
+    const struct scr_entering e = { dset, 1, when, .goes_on = 0 };
+    CHECK_RC(scr_prefix_index_put(&x->env, &x->other, &e, &err), SCR_OK, &err);
     scr_hash_delete(dset);
 }
 

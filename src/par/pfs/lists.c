@@ -177,14 +177,19 @@ static int read_parts(struct lists *l, const struct scr_parcels *orders,
 
 /* --- all of it --- */
 
+int scr_kept_lists(const struct scr_kept *k, int id)
+{
+    const struct scr_kept_id *of = k->of;
+    while (of != NULL && of->id != id)
+        of = of->next;
+    return of != NULL;
+}
+
 static void keep(struct scr_table *kept, int id, const char *path)
 {
     struct scr_kept *k = scr_table_add(kept, path);
-    if (k == NULL)
+    if (k == NULL || scr_kept_lists(k, id))
         return;
-    for (const struct scr_kept_id *known = k->of; known != NULL; known = known->next)
-        if (known->id == id)
-            return;
     struct scr_kept_id *of = scr_arena_get(&kept->arena, sizeof *of);
     if (of != NULL) {
         *of = (struct scr_kept_id){ id, k->of };

@@ -29,6 +29,8 @@ struct scr_kept {
         struct scr_kept_id *next; /* none twice */
     } * of;
 };
+/* 1 if that dataset is one of them. */
+int scr_kept_lists(const struct scr_kept *k, int id);
 
 /* What was found of the lists of datasets: an element for each of ids. */
 enum scr_list_state {

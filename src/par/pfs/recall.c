@@ -23,14 +23,6 @@ static uint32_t code_of(const struct scr_kept *k)
     return scr_crc32(0, k->item.name, strlen(k->item.name));
 }
 
-static int lists(const struct scr_kept *k, int id)
-{
-    const struct scr_kept_id *of = k->of;
-    while (of != NULL && of->id != id)
-        of = of->next;
-    return of != NULL;
-}
-
 /* --- which lists to read --- */
 
 /* Owners are by descending id. */
@@ -97,7 +89,7 @@ static int list_codes(const struct scr_table *kept, int id, uint32_t **codes, si
     if ((*codes = scr_calloc(kept->n, sizeof **codes)) == NULL)
         return scr_no_memory(err);
     for (SCR_EACH(const struct scr_kept, k, kept))
-        if (lists(k, id))
+        if (scr_kept_lists(k, id))
             (*codes)[(*n)++] = code_of(k);
     qsort(*codes, *n, sizeof **codes, by_code);
     return SCR_OK;

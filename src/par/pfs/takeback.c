@@ -92,9 +92,7 @@ static int list_datasets_all(const struct scr_outgoing *f, int **ids, size_t *n,
     struct scr_index index = SCR_INDEX_INIT;
     int rc = SCR_OK;
     if (f->at.world->rank == 0) {
-        rc = scr_prefix_index_read(f->at.env, f->at.prefix, &index, err);
-        if (rc == SCR_OK && (rc = scr_index_ids(&index, ids, n)) != SCR_OK)
-            scr_fail(err, rc, 0, "list of datasets");
+        rc = scr_prefix_index_ids(f->at.env, f->at.prefix, &index, ids, n, err);
         scr_index_fini(&index);
     }
     return scr_share_ids_all(f->at.world, rc, ids, n, err);
