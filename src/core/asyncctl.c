@@ -48,7 +48,8 @@ static int meets(const struct scr_ctx *ctx, int id, int other)
 static int is_replaced_all(struct scr_ctx *ctx, int id)
 {
     int replaced = 0;
-    for (int i = 0; (i = scr_cache_newest(ctx, SCR_CACHE_READY, i)) > id && !replaced;)
+    for (int i = 0;
+         (i = scr_cache_newest_if(ctx, scr_held_is_ready, i)) > id && !replaced;)
         replaced = scr_or_all(&ctx->world, meets(ctx, id, i)) &&
                    (scr_async_has(ctx, i) || scr_flush_is_done_all(ctx, i));
     return replaced;
@@ -96,7 +97,7 @@ static void give_way_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
     let_output_go_all(ctx, id);
 }
 
-/* What has landed of a checkpoint goes again (invariant P28). */
+/* The part of a checkpoint that has landed is removed (invariant P28). */
 static void make_room_all(struct scr_ctx *ctx, int id)
 {
     scr_async_take_back_all(ctx, id, 0);

@@ -354,8 +354,7 @@ static int is_anothers(const struct scr_index *index, const struct current *c)
 {
     struct scr_index_entry e;
     struct scr_dataset d;
-    const scr_hash *ours = scr_cache_any_dataset(c->ctx, c->id);
-    return ours != NULL && scr_dataset_get(ours, &d, NULL) == SCR_OK &&
+    return scr_cache_view(c->ctx, c->id, &d) &&
            scr_index_get(index, c->id, &e, NULL) == SCR_OK &&
            !scr_dataset_is_same(&d, &e.dset);
 }

@@ -102,6 +102,6 @@ void scr_wanted_forget_all(struct scr_ctx *ctx)
     if (ctx->prm.current == NULL || strcmp(ctx->prm.job_id, SCR_NO_JOB_ID) != 0)
         return;
     free(ctx->choice.gone_before);
-    ctx->choice.gone_before = NULL; /* the job is forgotten */
+    ctx->choice.gone_before = NULL; /* the job leaves the file */
     (void)scr_edit_state_all(ctx, "current.scr", edit_back, ctx, NULL);
 }

@@ -24,9 +24,7 @@ static struct scr_dataset describe(const struct scr_ctx *ctx,
     struct scr_index_entry e;
     if (!c->cached)
         return scr_index_get(index, c->id, &e, NULL) == SCR_OK ? e.dset : d;
-    const scr_hash *h = scr_cache_any_dataset(ctx, c->id);
-    if (h == NULL || scr_dataset_get(h, &d, NULL) != SCR_OK)
-        d = (struct scr_dataset){ .id = c->id }; /* rank 0 has no part of it */
+    (void)scr_cache_view(ctx, c->id, &d); /* rank 0 may have no part of it */
     return d;
 }
 

@@ -40,13 +40,6 @@ void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state
             (struct scr_held){ .id = id, .state = state };
 }
 
-/* View of any entry of id; 0: this rank has none. */
-static int view_any(const struct scr_ctx *ctx, int id, struct scr_dataset *d)
-{
-    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
-    return dset != NULL && scr_dataset_get(dset, d, NULL) == SCR_OK;
-}
-
 void scr_cache_enter(struct scr_ctx *ctx, int id, int kind,
                      const struct scr_reddesc *red)
 {
@@ -74,7 +67,7 @@ static void say(const struct scr_ctx *ctx, int id, int64_t *v)
     struct scr_dataset d;
     const struct scr_redplace kept = scr_redplace_get(scr_cache_any_desc(ctx, id));
     int kind = 0;
-    if (view_any(ctx, id, &d))
+    if (scr_cache_view(ctx, id, &d))
         kind = (d.is_ckpt ? SCR_IS_CKPT : 0) | (d.is_output ? SCR_IS_OUTPUT : 0);
     v[LOSSES] = kept.failures;
     v[LINE] = kept.index;
@@ -145,24 +138,30 @@ int scr_cache_next(const struct scr_ctx *ctx, int above)
     return next;
 }
 
-int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below)
+int scr_cache_newest_if(const struct scr_ctx *ctx, scr_held_is *is, int below)
 {
     int newest = 0;
     for (size_t i = 0; i < ctx->cache.nheld; i++) {
         const struct scr_held *h = &ctx->cache.held[i];
-        if (h->state == state && h->id > newest && (below == 0 || h->id < below))
+        if (h->id > newest && (below == 0 || h->id < below) && is(h))
             newest = h->id;
     }
     return newest;
 }
 
+int scr_held_is_ready(const struct scr_held *h)
+{
+    return h->state == SCR_CACHE_READY;
+}
+
+int scr_held_is_ckpt(const struct scr_held *h)
+{
+    return scr_held_is_ready(h) && (h->kind & SCR_IS_CKPT) != 0;
+}
+
 int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
 {
-    int id = below;
-    while ((id = scr_cache_newest(ctx, SCR_CACHE_READY, id)) > 0)
-        if (scr_cache_kind(ctx, id) & SCR_IS_CKPT)
-            break;
-    return id;
+    return scr_cache_newest_if(ctx, scr_held_is_ckpt, below);
 }
 
 /* --- one of them --- */
@@ -235,6 +234,12 @@ const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id)
     return NULL;
 }
 
+int scr_cache_view(const struct scr_ctx *ctx, int id, struct scr_dataset *d)
+{
+    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
+    return dset != NULL && scr_dataset_get(dset, d, NULL) == SCR_OK;
+}
+
 /* Not every rank knows datasets of a different number of ranks. */
 int scr_cache_find_all(const struct scr_ctx *ctx, const char *name)
 {
@@ -242,8 +247,8 @@ int scr_cache_find_all(const struct scr_ctx *ctx, const char *name)
     struct scr_dataset d;
     for (size_t i = 0; i < ctx->cache.nheld; i++) {
         const struct scr_held *h = &ctx->cache.held[i];
-        if (h->state != SCR_CACHE_LOST && h->id > found && view_any(ctx, h->id, &d) &&
-            strcmp(d.name, name) == 0)
+        if (h->state != SCR_CACHE_LOST && h->id > found &&
+            scr_cache_view(ctx, h->id, &d) && strcmp(d.name, name) == 0)
             found = h->id;
     }
     return (int)scr_max_all(&ctx->world, found);
@@ -252,13 +257,13 @@ int scr_cache_find_all(const struct scr_ctx *ctx, const char *name)
 const char *scr_cache_name_of(const struct scr_ctx *ctx, int id)
 {
     struct scr_dataset d;
-    return view_any(ctx, id, &d) ? d.name : "?";
+    return scr_cache_view(ctx, id, &d) ? d.name : "?";
 }
 
 char *scr_cache_name_all(const struct scr_ctx *ctx, int id)
 {
     struct scr_dataset d;
-    char *name = view_any(ctx, id, &d) ? scr_strdup(d.name) : NULL;
+    char *name = scr_cache_view(ctx, id, &d) ? scr_strdup(d.name) : NULL;
     (void)scr_first_str_all(&ctx->world, &name, NULL);
     return name;
 }

@@ -84,9 +84,12 @@ void scr_cache_enter_restored(struct scr_ctx *ctx, int id);
 /* The smallest id above `above` of a dataset in cache, in whatever state; 0: none. What
  * is walked through so may be deleted on the way. */
 int scr_cache_next(const struct scr_ctx *ctx, int above);
-/* Largest id in that state below `below` (0: any); 0: none. */
-int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below);
-int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below); /* READY checkpoints */
+/* Largest id below `below` (0: any) of a dataset in cache that is so; 0: none. */
+typedef int scr_held_is(const struct scr_held *h);
+int scr_cache_newest_if(const struct scr_ctx *ctx, scr_held_is *is, int below);
+int scr_held_is_ready(const struct scr_held *h);
+int scr_held_is_ckpt(const struct scr_held *h); /* a READY one */
+int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below);
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id);
 int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state);
 /* 1 if this run cannot use what a later start may: FOREIGN, KEPT, or set aside. */
@@ -98,6 +101,8 @@ int scr_cache_has(const struct scr_ctx *ctx, int id); /* in whatever state */
  * map; NULL: no entry has it. Borrowed from the map. */
 const scr_hash *scr_cache_any_desc(const struct scr_ctx *ctx, int id);
 const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id);
+/* View of that dataset; 0: there is none, *d is unchanged. */
+int scr_cache_view(const struct scr_ctx *ctx, int id, struct scr_dataset *d);
 /* SCR_IS_CKPT | SCR_IS_OUTPUT of a dataset in cache, in whatever state; 0: none. */
 int scr_cache_kind(const struct scr_ctx *ctx, int id);
 /* Name of id, for messages; "?" if this rank's map has none. Borrowed from the map. */

@@ -29,9 +29,7 @@ static void tell_apart(const struct scr_ctx *ctx, const char *name,
                        const struct scr_dataset *listed, struct found *f)
 {
     struct scr_dataset d;
-    const scr_hash *ours = scr_cache_any_dataset(ctx, f->listed);
-    if (ours == NULL || scr_dataset_get(ours, &d, NULL) != SCR_OK ||
-        scr_dataset_is_same(&d, listed))
+    if (!scr_cache_view(ctx, f->listed, &d) || scr_dataset_is_same(&d, listed))
         return;
     if (strcmp(d.name, name) == 0)
         f->listed = 0;
@@ -248,9 +246,7 @@ int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 static int is_named(const struct scr_ctx *ctx, int id, const char *name)
 {
     struct scr_dataset d;
-    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
-    return dset != NULL && scr_dataset_get(dset, &d, NULL) == SCR_OK &&
-           strcmp(d.name, name) == 0;
+    return scr_cache_view(ctx, id, &d) && strcmp(d.name, name) == 0;
 }
 
 /* Every cached dataset of that name, also one that could not be restored. */

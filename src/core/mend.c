@@ -283,10 +283,8 @@ static const struct scr_reddesc *red_of_all(const struct scr_ctx *ctx, int id)
 static int make_room_all(struct scr_ctx *ctx, int id, int all)
 {
     struct scr_dataset d = { 0 };
-    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
     const struct scr_reddesc *red = red_of_all(ctx, id);
-    if (dset != NULL)
-        (void)scr_dataset_get(dset, &d, NULL);
+    (void)scr_cache_view(ctx, id, &d);
     return red != NULL && scr_neighbours_leave_all(ctx, red, id, d.size, all);
 }
 

@@ -134,7 +134,7 @@ static void resume_flushes_all(struct scr_ctx *ctx, int unfinished)
     struct scr_err why = SCR_ERR_INIT;
     int *ids = NULL, rc = SCR_OK;
     size_t n = 0;
-    if (scr_cache_newest(ctx, SCR_CACHE_READY, 0) == 0) /* nothing to copy */
+    if (scr_cache_newest_if(ctx, scr_held_is_ready, 0) == 0) /* nothing to copy */
         return;
     if (unfinished && ctx->world.rank == 0)
         rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, NULL, &ids, &n, &why);

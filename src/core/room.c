@@ -49,15 +49,6 @@ static int is_kept(const struct scr_held *h)
     return h->state == SCR_CACHE_KEPT || h->set_aside;
 }
 
-static int newest_kept(const struct scr_ctx *ctx, int below)
-{
-    int newest = 0;
-    for (int id = 0; (id = scr_cache_next(ctx, id)) > 0 && (below == 0 || id < below);)
-        if (is_kept(scr_cache_held(ctx, id)))
-            newest = id;
-    return newest;
-}
-
 /* COUNT counts checkpoints: output leaves the cache by itself when it has reached the
  * prefix. A dataset that waits for another start keeps its place while it is what that
  * would restart from (invariants P5, C8, P10): of those that are kept the newest. */
@@ -68,7 +59,7 @@ static int counts_all(struct scr_ctx *ctx, int id, int store, int red_index)
         return 0;
     /* With SCR_DISTRIBUTE=0 it is not known which of them are whole: all wait. */
     if (is_kept(scr_cache_held(ctx, id)) && ctx->prm.distribute)
-        waits = id == newest_kept(ctx, 0);
+        waits = id == scr_cache_newest_if(ctx, is_kept, 0);
     return is_in(scr_cache_held(ctx, id), store, red_index) &&
            (!waits || is_superseded_all(ctx, id)) && !is_owed_all(ctx, id);
 }
@@ -232,12 +223,17 @@ static int evict_to_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int 
     return rc;
 }
 
+static int is_lost(const struct scr_held *h)
+{
+    return h->state == SCR_CACHE_LOST;
+}
+
 /* A dataset that could not be restored or deleted is kept until its room is needed:
  * another start may succeed with the same files. */
 static void drop_lost_all(struct scr_ctx *ctx)
 {
     int id = 0, below = 0;
-    while ((id = scr_cache_newest(ctx, SCR_CACHE_LOST, below)) > 0) {
+    while ((id = scr_cache_newest_if(ctx, is_lost, below)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
         if (scr_cache_drop_all(ctx, id, "not restored", &why) != SCR_OK)
             scr_log(&ctx->log, SCR_LOG_WARN,
@@ -255,16 +251,10 @@ static void forget_stays(struct scr_ctx *ctx)
         ctx->cache.held[i].stays = GOES;
 }
 
-/* Newest own dataset that stays, 0: none. */
-static int newest_that_stays(const struct scr_ctx *ctx)
+/* A dataset of this run that stays. */
+static int is_staying(const struct scr_held *h)
 {
-    int id = 0;
-    for (size_t i = 0; i < ctx->cache.nheld; i++) {
-        const struct scr_held *h = &ctx->cache.held[i];
-        if (h->stays && h->state == SCR_CACHE_READY && !h->set_aside && h->id > id)
-            id = h->id;
-    }
-    return id;
+    return h->stays && scr_held_is_ready(h) && !h->set_aside;
 }
 
 /* What is whole is copied to the prefix first; output has to be. */
@@ -284,7 +274,7 @@ static int drop_for_room_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
     int id = 0;
-    while ((id = newest_kept(ctx, id)) > 0) {
+    while ((id = scr_cache_newest_if(ctx, is_kept, id)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
         if (!is_in(scr_cache_held(ctx, id), red->store, -1))
             continue;
@@ -388,14 +378,10 @@ void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
 
 /* --- before the next is written --- */
 
-/* The checkpoint in cache from which this run would restart, 0: none. */
-static int newest_in_use(const struct scr_ctx *ctx)
+/* A checkpoint that this run could restart from. */
+static int is_in_use(const struct scr_held *h)
 {
-    int id = 0;
-    while ((id = scr_cache_newest_ckpt(ctx, id)) > 0)
-        if (!scr_cache_held(ctx, id)->set_aside)
-            return id;
-    return 0;
+    return scr_held_is_ckpt(h) && !h->set_aside;
 }
 
 /* An empty cache is reported once a run. last: the previous dataset; full: the
@@ -404,7 +390,7 @@ static void say_bare(struct scr_ctx *ctx, const struct scr_reddesc *red, int las
                      const struct scr_err *full)
 {
     const struct scr_store *store = &ctx->descs.store[red->store];
-    if (last == 0 || ctx->told_bare || newest_in_use(ctx) > 0)
+    if (last == 0 || ctx->told_bare || scr_cache_newest_if(ctx, is_in_use, 0) > 0)
         return;
     ctx->told_bare = 1;
     if (full->code != SCR_OK)
@@ -462,7 +448,7 @@ static int evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
     drop_lost_all(ctx);
     forget_stays(ctx);
     int rc = make_room_all(ctx, red, room, full, &stuck, err);
-    int id = newest_that_stays(ctx);
+    int id = scr_cache_newest_if(ctx, is_staying, 0);
     return rc == SCR_OK && id > 0 ? check_room_all(ctx, red, id, &stuck, err) : rc;
 }
 
@@ -470,7 +456,7 @@ int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         const struct scr_room *room, struct scr_err *err)
 {
     struct scr_err full = SCR_ERR_INIT;
-    int last = newest_in_use(ctx);
+    int last = scr_cache_newest_if(ctx, is_in_use, 0);
     int rc = evict_all(ctx, red, room, &full, err);
     say_bare(ctx, red, last, &full);
     return rc;
