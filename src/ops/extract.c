@@ -86,7 +86,7 @@ static int write_file(struct job *j, const struct scr_copy *job, struct scr_err 
 
 static int extract_file(struct job *j, const struct scr_listed *f, struct scr_err *err)
 {
-    struct scr_stored s = { 0 };
+    char *src = NULL;
     const char *dest = f->item.name;
     char *path = scr_path_join(j->what->to ? j->what->to : j->p->path, dest);
     struct scr_copy job = {
@@ -94,11 +94,11 @@ static int extract_file(struct job *j, const struct scr_listed *f, struct scr_er
     };
     int in_place = j->what->to == NULL && !f->is_packed;
     int rc;
-    TRY_OUT(path ? scr_stored_job(j->p->path, f, &s, &job, err) : scr_no_memory(err));
+    TRY_OUT(path ? scr_stored_job(j->p->path, f, &src, &job, err) : scr_no_memory(err));
     TRY_OUT(in_place || is_there(j, path) ? check_there(j, &job, err)
                                           : write_file(j, &job, err));
 out:
-    scr_stored_fini(&s);
+    free(src);
     free(path);
     return rc;
 }

@@ -62,10 +62,10 @@ static void check_packed(const struct scr_env *env, const char *path,
     struct scr_err why = SCR_ERR_INIT;
     const struct scr_copy_pace pace = { scr_progress_step, f->progress };
     struct scr_copy job = { .dst = "", .pace = &pace };
-    struct scr_stored s = { 0 };
+    char *src = NULL;
     struct scr_copied got;
     /* path is where it is stored */
-    if (scr_stored_job("/", is, &s, &job, &why) == SCR_OK) {
+    if (scr_stored_job("/", is, &src, &job, &why) == SCR_OK) {
         job.src = path;
         if (!scr_zst_have()) { /* then the stored bytes */
             job.code = SCR_COPY_PLAIN;
@@ -74,7 +74,7 @@ static void check_packed(const struct scr_env *env, const char *path,
         }
         (void)scr_copy_check(env->sys, &job, &got, &why);
     }
-    scr_stored_fini(&s);
+    free(src);
     if (why.code != SCR_OK)
         add_of_rank(f, rank, &why);
 }

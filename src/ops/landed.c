@@ -71,19 +71,19 @@ static int unpack_one(struct landed *l, const struct scr_listed *is, const char 
 {
     const struct scr_sys *sys = l->m.env->sys;
     struct scr_err why = SCR_ERR_INIT;
-    struct scr_stored s = { 0 };
+    char *src = NULL;
     struct scr_copied got;
     struct scr_copy job = { .dst = to, .sync = 1 };
     int rc;
-    TRY_OUT(scr_stored_job(l->m.p->path, is, &s, &job, err));
+    TRY_OUT(scr_stored_job(l->m.p->path, is, &src, &job, err));
     TRY_OUT(scr_move_make_dir(&l->m, to, err));
     if ((staged ? scr_copy_check(sys, &job, &got, &why)
                 : scr_copy_file(sys, &job, &got, &why)) == SCR_OK) {
         l->n += !staged;
-        TRY_OUT(scr_table_add(&l->spent, s.src) != NULL ? SCR_OK : scr_no_memory(err));
+        TRY_OUT(scr_table_add(&l->spent, src) != NULL ? SCR_OK : scr_no_memory(err));
     }
 out:
-    scr_stored_fini(&s);
+    free(src);
     return why.code == SCR_OK || is_damaged(why.code)
                ? rc
                : scr_fail(err, why.code, 0, "%s", why.text);

@@ -6,14 +6,14 @@
 
 #include "base/path.h"
 
-int scr_stored_job(const char *prefix, const struct scr_listed *f, struct scr_stored *s,
+int scr_stored_job(const char *prefix, const struct scr_listed *f, char **src,
                    struct scr_copy *job, struct scr_err *err)
 {
     char *stored = scr_listed_stored(f);
-    s->src = stored ? scr_path_join(prefix, stored) : NULL;
+    *src = stored ? scr_path_join(prefix, stored) : NULL;
     free(stored);
-    TRY(s->src ? SCR_OK : scr_no_memory(err));
-    job->src = s->src;
+    TRY(*src ? SCR_OK : scr_no_memory(err));
+    job->src = *src;
     if (f->has_size)
         job->size = &f->size;
     if (f->has_crc)
@@ -24,10 +24,4 @@ int scr_stored_job(const char *prefix, const struct scr_listed *f, struct scr_st
         job->stored_crc = &f->packed.crc;
     }
     return SCR_OK;
-}
-
-void scr_stored_fini(struct scr_stored *s)
-{
-    free(s->src);
-    s->src = NULL;
 }

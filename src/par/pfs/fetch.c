@@ -145,19 +145,19 @@ static int copy_file(struct fetch *f, const char *path, const struct scr_listed 
                      struct scr_copied *got, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    struct scr_stored s = { 0 };
+    char *src = NULL;
     struct scr_copy job = { .dst = path,
                             .tmp = f->tmp,
                             .buf = f->o->buf,
                             .want_crc = f->o->crc,
                             .mode_or = S_IRUSR | S_IWUSR };
-    int rc = scr_stored_job(f->at.prefix->path, is, &s, &job, err);
+    int rc = scr_stored_job(f->at.prefix->path, is, &src, &job, err);
     if (rc == SCR_OK && is->is_incomplete)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete",
                       job.src);
     if (rc == SCR_OK && (rc = scr_copy_file(f->at.env->sys, &job, got, &why)) != SCR_OK)
         rc = scr_fail(err, dataset_code(f, job.src, rc), 0, "%s", why.text);
-    scr_stored_fini(&s);
+    free(src);
     return rc;
 }
 

@@ -45,27 +45,27 @@ static int check_packed(const struct scr_env *env, const struct scr_copy *job, i
 int scr_plain_check(const struct scr_env *env, const struct scr_prefix *p,
                     const struct scr_listed *f, int deep, struct scr_err *err)
 {
-    struct scr_stored s = { 0 };
+    char *src = NULL;
     struct scr_copy job = { .dst = "" };
     int rc;
-    TRY_OUT(scr_stored_job(p->path, f, &s, &job, err));
+    TRY_OUT(scr_stored_job(p->path, f, &src, &job, err));
     TRY_OUT(job.code == SCR_COPY_UNPACK
                 ? check_packed(env, &job, deep, err)
                 : scr_verify_file(env, job.src, job.size, deep ? job.crc : NULL, err));
 out:
-    scr_stored_fini(&s);
+    free(src);
     return rc;
 }
 
 int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id,
                    int rank, const struct scr_listed *f, struct scr_err *err)
 {
-    struct scr_stored s = { 0 };
+    char *src = NULL;
     struct scr_copy job = { .tag = rank, .mode_or = S_IRUSR };
     struct scr_err why = SCR_ERR_INIT;
     struct scr_copied got;
     char *path = unpacked_path(p, id, f->item.name);
-    int rc = path ? scr_stored_job(p->path, f, &s, &job, err) : scr_no_memory(err);
+    int rc = path ? scr_stored_job(p->path, f, &src, &job, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_dir_make_parent(env->sys, path, DIR_MODE, err);
     job.dst = path;
@@ -73,7 +73,7 @@ int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id
     if (rc == SCR_OK && scr_verify_file(env, path, job.size, job.crc, NULL) != SCR_OK &&
         (rc = scr_copy_file(env->sys, &job, &got, &why)) != SCR_OK)
         rc = scr_fail(err, fault_code(rc), 0, "%s", why.text);
-    scr_stored_fini(&s);
+    free(src);
     free(path);
     return rc;
 }
