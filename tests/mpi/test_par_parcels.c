@@ -70,6 +70,13 @@ static scr_hash *letter(int from, int to, int keys)
     return h;
 }
 
+static int share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
+                     struct scr_err *err)
+{
+    rc = scr_hash_bcast_all(c, root, rc, h, err);
+    return scr_agree_all(c, rc, err);
+}
+
 MPI_CASE(hashes_are_broadcast_and_merged)
 {
     for (int keys = 0; keys <= 30000; keys += keys < 300 ? 1 : 29700) {
@@ -77,7 +84,7 @@ MPI_CASE(hashes_are_broadcast_and_merged)
         int root = t->comm.size - 1;
         scr_hash *want = letter(root, -1, keys);
         scr_hash *h = t->comm.rank == root ? scr_hash_dup(want) : scr_hash_new();
-        CHECK_RC(scr_hash_share_all(&t->comm, root, SCR_OK, h, &err), SCR_OK, &err);
+        CHECK_RC(share_all(&t->comm, root, SCR_OK, h, &err), SCR_OK, &err);
         CHECK(scr_hash_equal(h, want));
         scr_hash_delete(h);
         scr_hash_delete(want);
@@ -96,7 +103,7 @@ MPI_CASE(hashes_of_any_length_are_broadcast)
         scr_hash_set_val(want, "TEXT", text);
         if (t->comm.rank == 0)
             scr_hash_merge(h, want);
-        CHECK_RC(scr_hash_share_all(&t->comm, 0, SCR_OK, h, &err), SCR_OK, &err);
+        CHECK_RC(share_all(&t->comm, 0, SCR_OK, h, &err), SCR_OK, &err);
         CHECK(scr_hash_equal(h, want));
         scr_hash_delete(h);
         scr_hash_delete(want);
@@ -110,8 +117,7 @@ MPI_CASE(a_hash_that_could_not_be_made_is_an_error_everywhere)
         for (int keys = 0; keys <= 3000; keys += 3000) {
             struct scr_err err = SCR_ERR_INIT;
             scr_hash *h = t->comm.rank == who ? NULL : letter(who, -1, keys);
-            CHECK_RC(scr_hash_share_all(&t->comm, 0, SCR_OK, h, &err), SCR_E_NOMEM,
-                     &err);
+            CHECK_RC(share_all(&t->comm, 0, SCR_OK, h, &err), SCR_E_NOMEM, &err);
             CHECK_INT(err.rank, who);
             scr_hash_delete(h);
         }
@@ -373,7 +379,7 @@ MPI_CASE(an_error_before_a_share_is_that_of_all)
         CHECK_RC(scr_bytes_share_all(&t->comm, mine_rc, &mine, &all, &err), SCR_E_IO,
                  &err);
         CHECK_INT(all.len, 0);
-        CHECK_RC(scr_hash_share_all(&t->comm, 0, mine_rc, h, &err), SCR_E_IO, &err);
+        CHECK_RC(share_all(&t->comm, 0, mine_rc, h, &err), SCR_E_IO, &err);
         CHECK_INT(err.rank, who);
         scr_hash_delete(h);
         scr_str_free(&mine);

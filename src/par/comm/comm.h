@@ -115,12 +115,8 @@ int scr_first_str_all(const struct scr_comm *c, char **s, struct scr_err *err);
 int scr_same_all(const struct scr_comm *c, const void *p, size_t n);
 
 /* Root's hash on all ranks: the others' h is merged into, also where another rank then
- * fails; NULL, for lack of memory, on any rank is SCR_E_NOMEM. rc: what this rank found
- * before; if any rank's is an error all leave with that of the lowest. Agreed. */
-int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
-                       struct scr_err *err);
-/* The same, to be agreed on: the code is each rank's own. Where root has failed nothing
- * comes. */
+ * fails; NULL, for lack of memory, is SCR_E_NOMEM. rc: what this rank found before. The
+ * code is each rank's own, to be agreed on. Where root has failed nothing comes. */
 int scr_hash_bcast_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
                        struct scr_err *err);
 

@@ -304,13 +304,6 @@ int scr_hash_bcast_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
     return rc;
 }
 
-int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
-                       struct scr_err *err)
-{
-    rc = scr_hash_bcast_all(c, root, rc, h, err);
-    return scr_agree_all(c, rc, err);
-}
-
 /* The letters of one exchange, and where the bytes of those that come go. */
 struct post {
     struct letter *letter;

@@ -30,7 +30,8 @@ static int share_dataset_all(const struct scr_regrouping *g, scr_hash *dset,
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->at.id);
     if (root == world->rank && scr_hash_merge(dset, mine) != SCR_OK)
         rc = scr_no_memory(err);
-    return scr_hash_share_all(world, root, rc, dset, err);
+    rc = scr_hash_bcast_all(world, root, rc, dset, err);
+    return scr_agree_all(world, rc, err);
 }
 
 /* Enters the files of old rank r as this rank's to flush. */
