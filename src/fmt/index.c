@@ -554,62 +554,55 @@ void scr_index_unset_current(struct scr_index *x)
     x->current_id = -1;
 }
 
-/* Key, and below it the time, of an existing entry. */
-static void mark(struct scr_index *x, int id, const char *key, const char *val)
+/* Gives a key of an existing entry the value: in addition to those it has (more), or in
+ * place of them; NULL takes the key away. */
+static void set(struct scr_index *x, int id, const char *key, const char *val, int more)
 {
     if (entry_of(x, id) == NULL)
         return;
     scr_hash *entry = open_entry(x, id);
-    scr_hash_set_kv(entry, key, val);
+    if (val == NULL)
+        (void)scr_hash_unset(entry, key);
+    else if (more)
+        scr_hash_set_kv(entry, key, val);
+    else
+        scr_hash_set_val(entry, key, val);
     (void)close_entry(x, id, entry);
 }
 
 void scr_index_mark_fetched(struct scr_index *x, int id, time_t when)
 {
     char stamp[STAMP];
-    mark(x, id, "FETCHED", scr_format_stamp(when, stamp, sizeof stamp));
+    set(x, id, "FETCHED", scr_format_stamp(when, stamp, sizeof stamp), 1);
 }
 
 void scr_index_mark_failed(struct scr_index *x, int id, time_t when)
 {
     char stamp[STAMP];
-    mark(x, id, "FAILED", scr_format_stamp(when, stamp, sizeof stamp));
+    set(x, id, "FAILED", scr_format_stamp(when, stamp, sizeof stamp), 1);
     if (x->current_id == id)
         scr_index_unset_current(x);
 }
 
-/* Sets the key of an entry that is there to one value, NULL: takes it away. */
-static void set(struct scr_index *x, int id, const char *key, const char *val)
-{
-    if (entry_of(x, id) == NULL)
-        return;
-    scr_hash *entry = open_entry(x, id);
-    if (val != NULL)
-        scr_hash_set_val(entry, key, val);
-    else
-        (void)scr_hash_unset(entry, key);
-    (void)close_entry(x, id, entry);
-}
-
 void scr_index_clear_failed(struct scr_index *x, int id)
 {
-    set(x, id, "FAILED", NULL);
+    set(x, id, "FAILED", NULL, 0);
 }
 
 void scr_index_mark_incomplete(struct scr_index *x, int id)
 {
-    set(x, id, "COMPLETE", "0");
+    set(x, id, "COMPLETE", "0", 0);
 }
 
 void scr_index_mark_doomed(struct scr_index *x, int id)
 {
-    set(x, id, "COMPLETE", "0");
-    set(x, id, "DELETING", "1");
+    set(x, id, "COMPLETE", "0", 0);
+    set(x, id, "DELETING", "1", 0);
 }
 
 void scr_index_set_own(struct scr_index *x, int id, const char *path)
 {
-    set(x, id, "OWN", path);
+    set(x, id, "OWN", path, 0);
 }
 
 int scr_index_advance_current(struct scr_index *x, int id)
