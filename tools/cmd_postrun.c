@@ -80,7 +80,8 @@ static int ask_caches(struct postrun *p, struct scr_err *err)
     TRY_OUT(scr_tool_reach(t, t->prefix.path, NULL, &reach, err));
     scr_tool_tell_scr3(t);
     TRY_OUT(scr_survey_reach(&s, &t->env, &reach, err));
-    TRY_OUT(scr_survey_ids(&s, &ids, &n) == SCR_OK ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(scr_filemap_list_datasets(s.map, &n, &ids) == SCR_OK ? SCR_OK
+                                                                 : scr_no_memory(err));
     for (int i = 0; i < n; i++)
         TRY_OUT(note_cached(p, s.map, ids[i]) == SCR_OK ? SCR_OK : scr_no_memory(err));
 out:

@@ -484,7 +484,7 @@ static int verify_cache(struct tally *y, const struct scr_args *a, int *seen,
         rc = scr_survey_reach(&s, &quiet, &reach, err);
     for (struct scr_survey *at = &s; at != NULL; at = at->next)
         at->env = &y->t->env;
-    if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
+    if (rc == SCR_OK && scr_filemap_list_datasets(s.map, &n, &ids) != SCR_OK)
         rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = check_cached_names(a, &s, ids, n, seen, err);

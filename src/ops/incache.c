@@ -117,7 +117,7 @@ static int add_usable(struct scr_incaches *c, const struct scr_survey *s, int id
 int scr_incaches_add_found(struct scr_incaches *c, const struct scr_survey *s,
                            const struct scr_index *index, struct scr_err *err)
 {
-    int *ids = NULL, n = 0, rc = scr_survey_ids(s, &ids, &n);
+    int *ids = NULL, n = 0, rc = scr_filemap_list_datasets(s->map, &n, &ids);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         const struct scr_survey *at = scr_survey_copy(s, ids[i]);
         for (; at != NULL && rc == SCR_OK && !is_listed(c, ids[i]);

@@ -223,7 +223,8 @@ static int judge_seen(const struct scr_judge *q, const struct scr_survey *s,
 {
     int *ids = NULL, n = 0;
     int rc;
-    TRY_OUT(scr_survey_ids(s, &ids, &n) == SCR_OK ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(scr_filemap_list_datasets(s->map, &n, &ids) == SCR_OK ? SCR_OK
+                                                                  : scr_no_memory(err));
     for (int i = n - 1; i >= 0; i--) {
         struct scr_candidate *c = add(j, ids[i], 1);
         TRY_OUT(c ? judge_copies(q, s, ids[i], index, c, err) : scr_no_memory(err));

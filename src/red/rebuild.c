@@ -148,8 +148,8 @@ static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *e
     struct part *p = &r->part[i];
     TRY(find_current(r, i, err));
     enum scr_layout layout = r->set->prefix ? SCR_LAYOUT_PREFIX : SCR_LAYOUT_CACHE;
-    TRY(scr_redfile_files_at(p->current, dir_of(r, i), layout, &p->files, &p->has_crc,
-                             err));
+    TRY(scr_redfile_files(p->current, dir_of(r, i), layout, &p->files, &p->has_crc,
+                          err));
     p->nfiles = p->current->n;
     for (size_t f = 0; f < p->nfiles; f++)
         *len += p->files[f].size;

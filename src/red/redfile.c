@@ -465,9 +465,9 @@ static int get_file(const scr_meta *meta, struct listing *l,
     return l->seen.n > before ? SCR_OK : bad(err, "two files have the same name");
 }
 
-int scr_redfile_files_at(const struct scr_current *c, const char *dir,
-                         enum scr_layout layout, struct scr_member_file **files,
-                         int *has_crc, struct scr_err *err)
+int scr_redfile_files(const struct scr_current *c, const char *dir,
+                      enum scr_layout layout, struct scr_member_file **files,
+                      int *has_crc, struct scr_err *err)
 {
     int rc = SCR_OK;
     struct listing l = { dir, layout, SCR_TABLE_OF(struct scr_item), 0 };
@@ -489,15 +489,6 @@ int scr_redfile_files_at(const struct scr_current *c, const char *dir,
     }
     *files = out;
     return SCR_OK;
-}
-
-int scr_redfile_files(const struct scr_current *c, const char *dir,
-                      struct scr_member_file **files, size_t *n, int *has_crc,
-                      struct scr_err *err)
-{
-    int rc = scr_redfile_files_at(c, dir, SCR_LAYOUT_CACHE, files, has_crc, err);
-    *n = rc == SCR_OK ? c->n : 0;
-    return rc;
 }
 
 int scr_current_list(const struct scr_current *c, struct scr_member_file **files,

@@ -82,21 +82,18 @@ int scr_current_unpack(const void *buf, size_t n, struct scr_current **c,
 int scr_current_take(struct scr_cursor *cur, struct scr_shelf *shelf,
                      struct scr_current **c, struct scr_err *err);
 
-/* Size, CRC and path of the files: files malloc'd (path = dir/<FILE>). crc as recorded;
- * *has_crc 0 if any file has none. Unsafe FILE paths are SCR_E_CORRUPT. */
+/* Size, CRC and path of the files, as many as c has: files malloc'd. path = dir/<FILE>,
+ * or with SCR_LAYOUT_PREFIX, for files at their destinations, dir/PATH/NAME
+ * (scr_meta_dest). crc as recorded; *has_crc 0 if any file has none. Unsafe paths are
+ * SCR_E_CORRUPT. */
+enum scr_layout { SCR_LAYOUT_CACHE, SCR_LAYOUT_PREFIX };
 int scr_redfile_files(const struct scr_current *c, const char *dir,
-                      struct scr_member_file **files, size_t *n, int *has_crc,
-                      struct scr_err *err);
+                      enum scr_layout layout, struct scr_member_file **files,
+                      int *has_crc, struct scr_err *err);
 /* The same of a list that was read to a shelf: paths are the names of its files. Free
  * the array. */
 int scr_current_list(const struct scr_current *c, struct scr_member_file **files,
                      size_t *n, int *has_crc, struct scr_err *err);
-/* The same as scr_redfile_files, or with SCR_LAYOUT_PREFIX for files at their
- * destinations: path = dir/PATH/NAME (scr_meta_dest). They are as many as c has. */
-enum scr_layout { SCR_LAYOUT_CACHE, SCR_LAYOUT_PREFIX };
-int scr_redfile_files_at(const struct scr_current *c, const char *dir,
-                         enum scr_layout layout, struct scr_member_file **files,
-                         int *has_crc, struct scr_err *err);
 void scr_member_files_free(struct scr_member_file *files, size_t n);
 /* Gives the file at path the mode, owner and times that are recorded of file number f;
  * what is not recorded stays as it is. */

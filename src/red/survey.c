@@ -13,6 +13,7 @@
 #include "red/redfile.h"
 #include "store/cache.h"
 #include "store/cntl.h"
+#include "store/dset_names.h"
 
 /* --- several datasets of one number --- */
 
@@ -354,7 +355,7 @@ int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_er
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_cache_ids(s->env, cache, &ids, &n, err);
+    int rc = scr_dset_ids(s->env, cache, &ids, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = read_shared(s, cache, ids[i], err);
     free(ids);
@@ -381,11 +382,6 @@ void scr_survey_fini(struct scr_survey *s)
     scr_filemap_delete(s->map);
     scr_table_fini(&s->unread);
     *s = (struct scr_survey){ 0 };
-}
-
-int scr_survey_ids(const struct scr_survey *s, int **ids, int *n)
-{
-    return scr_filemap_list_datasets(s->map, n, ids);
 }
 
 const struct scr_survey *scr_survey_copy(const struct scr_survey *s, int id)

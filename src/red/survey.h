@@ -5,7 +5,7 @@
  *
  *     struct scr_survey s;
  *     if (scr_survey_open(&s, env, cntl_dirs, n, err) == SCR_OK)
- *         for each id of scr_survey_ids(&s, …)
+ *         for each id of scr_filemap_list_datasets(s.map, …)
  *             if (scr_survey_dataset(&s, id, &d, err) == SCR_OK) …
  *                 scr_survey_dataset_fini(&d);
  *     scr_survey_fini(&s);                                       // in any case */
@@ -48,9 +48,6 @@ int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_er
 int scr_survey_reach(struct scr_survey *s, const struct scr_env *env,
                      const struct scr_reach *r, struct scr_err *err);
 void scr_survey_fini(struct scr_survey *s);
-/* Ids of all datasets that are named, with those of next, ascending, malloc'd. SCR_OK
- * or SCR_E_NOMEM. */
-int scr_survey_ids(const struct scr_survey *s, int **ids, int *n);
 /* The survey from s on that has a copy of the dataset; NULL: none. */
 const struct scr_survey *scr_survey_copy(const struct scr_survey *s, int id);
 /* The directory of the dataset in the first cache that has it, malloc'd; NULL: not

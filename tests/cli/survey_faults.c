@@ -143,7 +143,7 @@ static void a_dataset_is_described_by_its_ranks(void **state)
     int *ids = NULL, n = 0;
     (void)state;
     open_nodes(&s, 0, RANKS);
-    assert_int_equal(scr_survey_ids(&s, &ids, &n), SCR_OK);
+    assert_int_equal(scr_filemap_list_datasets(s.map, &n, &ids), SCR_OK);
     assert_int_equal(n, 1);
     assert_int_equal(ids[0], ID);
     free(ids);
@@ -170,7 +170,7 @@ static void without_nodes_nothing_is_named(void **state)
     int *ids = NULL, n = -1;
     (void)state;
     open_nodes(&s, 0, 0);
-    assert_int_equal(scr_survey_ids(&s, &ids, &n), SCR_OK);
+    assert_int_equal(scr_filemap_list_datasets(s.map, &n, &ids), SCR_OK);
     assert_int_equal(n, 0);
     free(ids);
     scr_survey_fini(&s);

@@ -360,8 +360,8 @@ MPI_CASE(want_of_memory_is_no_missing_name)
         struct scr_member_file *files = NULL;
         int has_crc = 0;
         test_memory_arm(n, 0);
-        int rc = scr_redfile_files_at(current, "/dir", SCR_LAYOUT_PREFIX, &files,
-                                      &has_crc, NULL);
+        int rc = scr_redfile_files(current, "/dir", SCR_LAYOUT_PREFIX, &files, &has_crc,
+                                   NULL);
         fired = test_memory_off();
         CHECK_INT(rc, fired ? SCR_E_NOMEM : SCR_OK);
         scr_member_files_free(files, current->files.n);

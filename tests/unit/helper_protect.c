@@ -38,10 +38,11 @@ static int describe(struct job *job, struct scr_err *err)
         if (rc != SCR_OK)
             return scr_fail(err, rc, 0, "redundancy header of member %d", i);
         scr_current_reserve_crcs(w->current);
-        rc = scr_redfile_files(w->current, part->dir, &w->files, &w->nfiles, &has_crc,
-                               err);
+        rc = scr_redfile_files(w->current, part->dir, SCR_LAYOUT_CACHE, &w->files,
+                               &has_crc, err);
         if (rc != SCR_OK)
             return rc;
+        w->nfiles = w->current->n;
         for (size_t f = 0; f < w->nfiles; f++)
             len[i] += w->files[f].size;
     }

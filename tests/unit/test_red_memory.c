@@ -229,7 +229,7 @@ static int list_files(enum scr_layout layout)
     long at = test_alloc_pause();
     assert_int_equal(scr_redhead_read(&env, reds[0], &head, NULL), SCR_OK);
     test_alloc_resume(at);
-    int rc = scr_redfile_files_at(head.current, "/d", layout, &list, &has_crc, &err);
+    int rc = scr_redfile_files(head.current, "/d", layout, &list, &has_crc, &err);
     assert_int_equal(err.code, rc);
     assert_int_equal(head.current->files.n, FILES);
     assert_true((rc == SCR_OK) == (list != NULL));

@@ -192,12 +192,13 @@ static void descriptors_travel_along(void **state)
     assert_true(scr_hash_equal(back->dset, dset));
     assert_int_equal(back->rank, 5);
     struct scr_member_file *files;
-    size_t n;
     int has_crc;
-    assert_int_equal(scr_redfile_files(back, "/d", &files, &n, &has_crc, NULL), SCR_OK);
-    assert_int_equal(n, 0);
+    assert_int_equal(
+        scr_redfile_files(back, "/d", SCR_LAYOUT_CACHE, &files, &has_crc, NULL),
+        SCR_OK);
+    assert_int_equal(back->n, 0);
     assert_int_equal(has_crc, 1);
-    scr_member_files_free(files, n);
+    scr_member_files_free(files, back->n);
     scr_hash_delete(h);
     scr_str_free(&s);
     scr_current_delete(c);

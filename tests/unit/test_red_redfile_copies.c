@@ -207,7 +207,7 @@ static void refuse_files(const struct scr_current *c, enum scr_layout layout)
     struct scr_member_file *files;
     int has_crc;
     struct scr_err err = SCR_ERR_INIT;
-    assert_int_equal(scr_redfile_files_at(c, "/cache", layout, &files, &has_crc, &err),
+    assert_int_equal(scr_redfile_files(c, "/cache", layout, &files, &has_crc, &err),
                      SCR_E_CORRUPT);
     assert_true(err.text[0] != '\0');
     assert_null(files);
@@ -282,7 +282,6 @@ static void sizes_whose_sum_overflows_are_refused(void **state)
                                   { 5, UINT64_MAX - 1 },
                                   { UINT64_MAX, UINT64_MAX } };
     struct scr_member_file *files;
-    size_t n;
     int has_crc;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct scr_current *c = two_files("a", sizes[i][0], "b", sizes[i][1]);
@@ -290,9 +289,10 @@ static void sizes_whose_sum_overflows_are_refused(void **state)
         scr_current_delete(c);
     }
     struct scr_current *c = two_files("a", half, "b", half - 1); /* the most */
-    assert_int_equal(scr_redfile_files(c, "/d", &files, &n, &has_crc, NULL), SCR_OK);
+    assert_int_equal(
+        scr_redfile_files(c, "/d", SCR_LAYOUT_CACHE, &files, &has_crc, NULL), SCR_OK);
     assert_int_equal(files[1].size, half - 1);
-    scr_member_files_free(files, n);
+    scr_member_files_free(files, c->n);
     scr_current_delete(c);
 }
 
@@ -320,7 +320,6 @@ static void files_of_a_header(void **state)
 {
     (void)state;
     struct scr_member_file *files;
-    size_t n;
     int has_crc;
     struct scr_current *c = two_files("a", 5, "1/a", 6);
     scr_meta_set_text(&c->file[0]->meta, SCR_META_PATH, "out/dir");
@@ -331,8 +330,9 @@ static void files_of_a_header(void **state)
     scr_current_reserve_crcs(c);
     scr_current_set_crcs(c, crcs, 9);
     assert_int_equal(c->chunk_crc, 9);
-    assert_int_equal(scr_redfile_files(c, "/d", &files, &n, &has_crc, NULL), SCR_OK);
-    assert_int_equal(n, 2);
+    assert_int_equal(
+        scr_redfile_files(c, "/d", SCR_LAYOUT_CACHE, &files, &has_crc, NULL), SCR_OK);
+    assert_int_equal(c->n, 2);
     assert_int_equal(has_crc, 1);
     assert_string_equal(files[0].path, "/d/a");
     assert_string_equal(files[1].path, "/d/1/a");
@@ -340,19 +340,19 @@ static void files_of_a_header(void **state)
     assert_int_equal(files[1].size, 6);
     assert_int_equal(files[0].crc, 7);
     assert_int_equal(files[1].crc, 8);
-    scr_member_files_free(files, n);
+    scr_member_files_free(files, c->n);
 
     assert_int_equal(
-        scr_redfile_files_at(c, "/p", SCR_LAYOUT_PREFIX, &files, &has_crc, NULL),
-        SCR_OK);
+        scr_redfile_files(c, "/p", SCR_LAYOUT_PREFIX, &files, &has_crc, NULL), SCR_OK);
     assert_string_equal(files[0].path, "/p/out/dir/A");
     assert_string_equal(files[1].path, "/p/B");
-    scr_member_files_free(files, n);
+    scr_member_files_free(files, c->n);
 
     scr_meta_unset_crc32(&c->file[1]->meta);
-    assert_int_equal(scr_redfile_files(c, "/d", &files, &n, &has_crc, NULL), SCR_OK);
+    assert_int_equal(
+        scr_redfile_files(c, "/d", SCR_LAYOUT_CACHE, &files, &has_crc, NULL), SCR_OK);
     assert_int_equal(has_crc, 0);
-    scr_member_files_free(files, n);
+    scr_member_files_free(files, c->n);
 
     scr_meta_set_text(&c->file[1]->meta, SCR_META_FILE, "./a");
     refuse_files(c, SCR_LAYOUT_CACHE); /* the same file twice */
@@ -410,15 +410,14 @@ static void assert_possible(const struct scr_redhead *head)
 static void assert_inside(const struct scr_current *c)
 {
     struct scr_member_file *files;
-    size_t n;
     int has_crc;
     for (size_t f = 0; f < c->files.n; f++)
         assert_int_equal(strtoul(c->file[f]->item.name, NULL, 10), f);
-    if (scr_redfile_files(c, "/d", &files, &n, &has_crc, NULL) != SCR_OK)
+    if (scr_redfile_files(c, "/d", SCR_LAYOUT_CACHE, &files, &has_crc, NULL) != SCR_OK)
         return;
-    for (size_t f = 0; f < n; f++)
+    for (size_t f = 0; f < c->n; f++)
         assert_memory_equal(files[f].path, "/d/", 3);
-    scr_member_files_free(files, n);
+    scr_member_files_free(files, c->n);
 }
 
 /* Checks all entries; 1 if it is a header. */

@@ -134,19 +134,18 @@ static int adopt(struct scr_regrouping *g, int r, const char *redfile, const cha
 {
     struct scr_redhead head;
     struct scr_member_file *files = NULL;
-    size_t n = 0;
     int has_crc = 0;
     int rc = scr_restore_read_header(g->at.env, redfile, g->at.id, r, &head, err);
     if (rc != SCR_OK)
         return SCR_E_CORRUPT;
-    rc = scr_redfile_files(head.current, dir, &files, &n, &has_crc, err);
+    rc = scr_redfile_files(head.current, dir, SCR_LAYOUT_CACHE, &files, &has_crc, err);
     scr_filemap_add_rank(g->play, g->at.id, r);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+    for (size_t i = 0; i < head.current->n && rc == SCR_OK; i++)
         scr_filemap_set_meta(g->play, g->at.id, r, files[i].path,
                              &head.current->file[i]->meta);
     if (rc == SCR_OK && !scr_filemap_ok(g->play))
         rc = scr_no_memory(err);
-    scr_member_files_free(files, n);
+    scr_member_files_free(files, head.current->n);
     scr_redhead_fini(&head);
     return rc;
 }
