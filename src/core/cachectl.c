@@ -15,6 +15,7 @@
 #include "red/member.h"
 #include "red/redfile.h"
 #include "store/aside.h"
+#include "store/dset_names.h"
 #include "store/spare.h"
 
 /* 1 if path is where redundancy files are and names one: an application's file may have
@@ -140,7 +141,7 @@ static void sweep_above(struct scr_ctx *ctx, const char *cache, int id)
 {
     int *ids = NULL;
     size_t n = 0;
-    if (scr_cache_ids(&ctx->env, cache, &ids, &n, NULL) != SCR_OK)
+    if (scr_dset_ids(&ctx->env, cache, &ids, &n, NULL) != SCR_OK)
         return;
     for (size_t i = 0; i < n; i++)
         if (ids[i] > id)
@@ -166,7 +167,7 @@ int scr_cache_max_id(const struct scr_ctx *ctx)
     size_t n = 0;
     for (int i = 0; i < ctx->descs.nstores; i++) {
         if (!ctx->cache.dirs || !ctx->cache.dirs[i] ||
-            scr_cache_ids(&ctx->env, ctx->cache.dirs[i], &ids, &n, NULL) != SCR_OK)
+            scr_dset_ids(&ctx->env, ctx->cache.dirs[i], &ids, &n, NULL) != SCR_OK)
             continue;
         for (size_t k = 0; k < n; k++)
             max = ids[k] > max ? ids[k] : max;
@@ -274,7 +275,7 @@ int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_loca
                    char **dset_dir, struct scr_err *err)
 {
     char *cache = scr_place_dir(&ctx->place, store, node_local);
-    *dset_dir = cache ? scr_cache_dset_dir(cache, id) : NULL;
+    *dset_dir = cache ? scr_dset_path(cache, id) : NULL;
     int rc;
     TRY_OUT(*dset_dir ? SCR_OK : scr_no_memory(err));
     TRY_OUT(scr_place_make(&ctx->env, &ctx->place, store, node_local, err));

@@ -29,6 +29,7 @@
 #include "core/sharedstore.h"
 #include "core/space.h"
 #include "par/pfs/owners.h"
+#include "store/dset_names.h"
 
 void scr_output_fini(struct scr_output *out)
 {
@@ -96,7 +97,7 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
                         ckpt_id);
     out->bypass = out->red->bypass;
     const char *cache = ctx->cache.dirs[out->red->store];
-    out->dset_dir = scr_cache_dset_dir(cache, out->id);
+    out->dset_dir = scr_dset_path(cache, out->id);
     out->rank_dir = scr_cache_rank_dir(cache, out->id, ctx->world.rank);
     TRY(out->name && out->dset_dir && out->rank_dir ? SCR_OK : scr_no_memory(err));
     return scr_cache_reserve(ctx, 1, err);

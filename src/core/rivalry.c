@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "par/redundancy/rivals.h"
 #include "store/aside.h"
+#include "store/dset_names.h"
 
 static struct scr_aside aside_of(struct scr_ctx *ctx, int id)
 {
@@ -72,7 +73,7 @@ static enum scr_placed placed(const struct scr_ctx *ctx, int id)
         scr_redplace_get(scr_filemap_get_desc(ctx->cache.map, id, me));
     int is_local = k.group == NULL || strcmp(k.group, "NODE") == 0;
     char *cache = k.store ? scr_place_dir(&ctx->place, k.store, is_local) : NULL;
-    char *dset_dir = cache != NULL ? scr_cache_dset_dir(cache, id) : NULL;
+    char *dset_dir = cache != NULL ? scr_dset_path(cache, id) : NULL;
     if (dset_dir != NULL || scr_filemap_entry(ctx->cache.map, id, me) == NULL)
         is = scr_holdings_placed(ctx->cache.map, id, me, dset_dir);
     free(dset_dir);

@@ -485,7 +485,7 @@ static const char *is_elsewhere(const struct scr_env *env, const struct scr_left
             return NULL;
     const struct scr_place place = { o->user, o->job, NULL, o->name };
     char *cache = store ? scr_place_dir(&place, store, 0) : NULL;
-    char *dir = cache ? scr_cache_dset_dir(cache, e->dset) : NULL;
+    char *dir = cache ? scr_dset_path(cache, e->dset) : NULL;
     int is = dir != NULL && scr_file_is_there(env->sys, dir);
     free(dir);
     free(cache);
@@ -554,9 +554,9 @@ static int note_dir(const struct scr_env *quiet, struct judging *j, const char *
     if (unread.n > 0 || scr_cntl_has_newer(quiet, &cntl))
         scr_str_printf(&j->text, "%swhat filemaps in %s name that cannot be read",
                        j->text.len > 0 ? ", " : "", dir);
-    TRY_OUT(scr_cache_ids(quiet, dir, &here, &n, err));
+    TRY_OUT(scr_dset_ids(quiet, dir, &here, &n, err));
     for (size_t i = 0; i < n; i++) {
-        char *dset_dir = scr_cache_dset_dir(dir, here[i]);
+        char *dset_dir = scr_dset_path(dir, here[i]);
         int is_empty = dset_dir != NULL && scr_spare_is_all(quiet, dset_dir);
         free(dset_dir);
         TRY_OUT(is_empty ? SCR_OK : scr_ids_add(ids, here[i], err));

@@ -130,11 +130,6 @@ void scr_place_tell_scr3(const struct scr_env *env, const struct scr_place *pl,
     free(dir);
 }
 
-char *scr_cache_dset_dir(const char *cache, int id)
-{
-    return scr_dset_path(cache, id);
-}
-
 /* <cache>/scr.dataset.<id>/<rest>; takes rest, which may be NULL (out of memory). */
 static char *below_dset(const char *cache, int id, char *rest)
 {
@@ -232,10 +227,4 @@ int scr_cache_remove(const struct scr_env *env, const char *cache, int id,
     int rc = scr_dir_remove(env->sys, dir, err);
     free(dir);
     return rc;
-}
-
-int scr_cache_ids(const struct scr_env *env, const char *cache, int **ids, size_t *n,
-                  struct scr_err *err)
-{
-    return scr_dset_ids(env, cache, ids, n, err);
 }

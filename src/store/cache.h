@@ -33,7 +33,7 @@ int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
 void scr_place_tell_scr3(const struct scr_env *env, const struct scr_place *pl,
                          const char *base);
 
-char *scr_cache_dset_dir(const char *cache, int id);
+/* malloc'd; the dataset directory is scr_dset_path(cache, id) (store/dset_names.h). */
 char *scr_cache_rank_dir(const char *cache, int id, int rank);
 char *scr_cache_red_path(const char *cache, int id, const char *redname);
 /* Length of the dataset directory in the path of a cached file, its '/' included; 0:
@@ -55,9 +55,5 @@ int scr_cache_remove_rank(const struct scr_env *env, const char *cache, int id,
 /* Removes the whole scr.dataset.<id>. */
 int scr_cache_remove(const struct scr_env *env, const char *cache, int id,
                      struct scr_err *err);
-/* Ids of the scr.dataset.<id> directories in cache, ascending, malloc'd. Absent cache:
- * none. */
-int scr_cache_ids(const struct scr_env *env, const char *cache, int **ids, size_t *n,
-                  struct scr_err *err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "ec/ec.h"
+#include "store/dset_names.h"
 #include "store/prefix.h"
 
 /* Its log is quiet: the owners report errors of their files. */
@@ -183,7 +184,7 @@ static int add_prefix(struct listing *l, const char *name, struct scr_err *err)
     scr_filemap *map = scr_filemap_new();
     if (dir == NULL || map == NULL)
         rc = scr_no_memory(err);
-    else if (is_dir(env, dir) && scr_cache_ids(env, dir, &ids, &n, NULL) == SCR_OK &&
+    else if (is_dir(env, dir) && scr_dset_ids(env, dir, &ids, &n, NULL) == SCR_OK &&
              n > 0 && read_map(env, dir, map, NULL) == SCR_OK)
         for (size_t i = 0; i < n && rc == SCR_OK; i++)
             if (!is_elsewhere(l->at, map, ids[i]) && !is_several(map, ids[i]))
@@ -277,7 +278,7 @@ static int hold(const struct scr_neighbour_at *at, struct scr_neighbour_hold *h,
                 int *gone, struct scr_err *err)
 {
     const struct scr_env q = quiet(at->env);
-    char *dset_dir = h->dir ? scr_cache_dset_dir(h->dir, h->what.id) : NULL;
+    char *dset_dir = h->dir ? scr_dset_path(h->dir, h->what.id) : NULL;
     TRY(dset_dir ? SCR_OK : scr_no_memory(err));
     *gone = !is_dir(&q, dset_dir);
     free(dset_dir);

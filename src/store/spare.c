@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/cache.h"
+#include "store/dset_names.h"
 
 /* Longer than what a hash file begins with. */
 enum { BLANK = 64 };
@@ -37,7 +38,7 @@ out:
 int scr_spare_keep(const struct scr_env *env, const char *path, const char *cache,
                    int id, int rank, struct scr_err *err)
 {
-    char *dset_dir = scr_cache_dset_dir(cache, id);
+    char *dset_dir = scr_dset_path(cache, id);
     char *to = dset_dir != NULL ? spare_path(dset_dir, rank) : NULL;
     int rc;
     TRY_OUT(to != NULL ? blank(env, path, err) : scr_no_memory(err));

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "store/aside.h"
 #include "store/cache.h"
+#include "store/dset_names.h"
 
 enum { ID = 2, RANK = 3, OLD = 100, NEW = 200 };
 
@@ -86,7 +87,7 @@ static void begin(struct fixture *f)
     assert_int_equal(mkdir(cache, 0700), 0);
     assert_int_equal(scr_cntl_open(&f->env, cntl, 0, &f->c, &f->err), SCR_OK);
     assert_int_equal(scr_cache_make(&f->env, cache, ID, RANK, &f->err), SCR_OK);
-    f->dset = scr_cache_dset_dir(cache, ID);
+    f->dset = scr_dset_path(cache, ID);
     char *sub = path_of(f, 0, "rank.3/sub");
     assert_int_equal(mkdir(sub, 0700), 0);
     describe(f->map, OLD, 4);

@@ -4,6 +4,7 @@
 #include "helper_store.h"
 
 #include "store/cache.h"
+#include "store/dset_names.h"
 
 static int setup(void **state)
 {
@@ -41,7 +42,7 @@ static void paths_are_those_of_the_manual(void **state)
     assert_path(scr_place_dir(&pplace, "/tmp", 1),
                 "/tmp/vnode.n2/user1/scr.112573/prefix.0a");
     assert_path(scr_place_dir(&pplace, "/tmp", 0), "/tmp/user1/scr.112573/prefix.0a");
-    assert_path(scr_cache_dset_dir("/c", 6), "/c/scr.dataset.6");
+    assert_path(scr_dset_path("/c", 6), "/c/scr.dataset.6");
     assert_path(scr_cache_rank_dir("/c", 6, 2), "/c/scr.dataset.6/rank.2");
     assert_path(scr_cache_red_path("/c", 6, "1_of_4_in_0.xor"),
                 "/c/scr.dataset.6/.scr/1_of_4_in_0.xor");
@@ -131,7 +132,7 @@ static void datasets_come_and_go(void **state)
         assert_int_equal(scr_cache_make(&env, cache, 12, r, &err), SCR_OK);
     assert_int_equal(scr_cache_make(&env, cache, 3, 0, &err), SCR_OK);
     mkdir(test_path("base/scr.dataset.x"), 0700);
-    assert_int_equal(scr_cache_ids(&env, cache, &ids, &n, &err), SCR_OK);
+    assert_int_equal(scr_dset_ids(&env, cache, &ids, &n, &err), SCR_OK);
     assert_int_equal(n, 2);
     assert_int_equal(ids[0], 3);
     assert_int_equal(ids[1], 12);
@@ -164,7 +165,7 @@ static void an_absent_cache_holds_nothing(void **state)
     (void)state;
     int *ids = (int *)1;
     size_t n = 1;
-    assert_int_equal(scr_cache_ids(&env, test_path("none"), &ids, &n, NULL), SCR_OK);
+    assert_int_equal(scr_dset_ids(&env, test_path("none"), &ids, &n, NULL), SCR_OK);
     assert_int_equal(n, 0);
     free(ids);
 }
@@ -179,7 +180,7 @@ static void failures_are_reported_and_leak_nothing(void **state)
         test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
         int rc = scr_cache_make(&env, test_path("base"), 5, 0, &err);
         if (rc == SCR_OK)
-            rc = scr_cache_ids(&env, test_path("base"), &ids, &nids, &err);
+            rc = scr_dset_ids(&env, test_path("base"), &ids, &nids, &err);
         if (rc == SCR_OK)
             rc = scr_cache_remove_rank(&env, test_path("base"), 5, 0, &err);
         int fired = test_fault_off();

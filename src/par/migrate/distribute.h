@@ -58,7 +58,7 @@ struct scr_moving {
 };
 
 /* Moves the files of dataset id so that each owner holds its own below its dset_dir
- * (scr_cache_dset_dir of its cache; made with rank.<r>/ and .scr/). Files in place
+ * (scr_dset_path of its cache; made with rank.<r>/ and .scr/). Files in place
  * stay; those elsewhere on the owner's node are renamed, or copied from another file
  * system; the others come over MPI, from the holder that has most of what is lacking
  * (size as recorded), then from the next, in batches and rounds: each rank sends to one
