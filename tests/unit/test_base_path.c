@@ -76,7 +76,12 @@ static void paths_below_a_directory(void **state)
     for (size_t i = 0; i < sizeof out / sizeof out[0]; i++) {
         assert_null(scr_path_below(out[i][0], out[i][1], &outside));
         assert_int_equal(outside, 1);
+        assert_null(scr_path_rest(out[i][0], out[i][1]));
     }
+    assert_string_equal(scr_path_rest("/p", "/p/x/y"), "x/y");
+    assert_null(scr_path_rest("/p", "/p"));
+    assert_null(scr_path_rest("", "/p"));
+    assert_null(scr_path_rest(NULL, "/p"));
 }
 
 static void base_and_directory(void **state)
