@@ -27,8 +27,7 @@
  *         SCR_Complete_output(ok);
  *         SCR_Should_exit(&stop); if (stop) break;
  *     }
- *     SCR_Finalize();
- */
+ *     SCR_Finalize(); */
 #ifndef SCR_H
 #define SCR_H
 
@@ -42,9 +41,8 @@ extern "C" {
 #define SCR_PATCH_VERSION "0"
 #define SCR_VERSION       "4.0.0"
 
-#define SCR_SUCCESS (0)
-#define SCR_FAILURE (1) /* any error without a more precise code */
-
+#define SCR_SUCCESS      (0)
+#define SCR_FAILURE      (1)  /* any error without a more precise code */
 #define SCR_MAX_FILENAME 1024 /* NUL included */
 
 /* Properties of a dataset, combined with |. */
@@ -166,8 +164,7 @@ SCR_API int SCR_Start_restart(char *name);
 /* valid = 1 if this process read all it needed. If any passed 0, the next older
  * checkpoint is loaded, if any (SCR_Have_restart), and all processes get an error. The
  * one that was rejected is deleted from cache, or marked as failed in the prefix
- * directory, unless SCR_Route_file failed because of a name it was given: then it
- * was not read, and stays. */
+ * directory; if SCR_Route_file failed because of a name it is unread, and stays. */
 SCR_API int SCR_Complete_restart(int valid);
 
 /* --- restart on a different number of processes ---
