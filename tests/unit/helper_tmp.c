@@ -93,3 +93,20 @@ void *test_get(const char *path, size_t *n)
     *n = (size_t)st.st_size;
     return buf;
 }
+
+void test_file_is(const char *path, const char *want)
+{
+    size_t n;
+    char *got = test_get(path, &n);
+    assert_int_equal(n, strlen(want));
+    assert_memory_equal(got, want, n);
+    free(got);
+}
+
+const char *test_fresh_dir(const char *name)
+{
+    const char *dir = test_path("%s", name);
+    nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    return dir;
+}

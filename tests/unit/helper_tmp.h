@@ -24,5 +24,8 @@ int test_tmp_teardown(void **state); /* the same, of a test or of the group */
 /* Writes a file with these bytes; reads one (malloc'd). */
 void test_put(const char *path, const void *bytes, size_t n);
 void *test_get(const char *path, size_t *n);
+void test_file_is(const char *path, const char *want); /* fails if it has other bytes */
+/* An empty directory "<test_tmp()>/<name>". */
+const char *test_fresh_dir(const char *name);
 
 #endif

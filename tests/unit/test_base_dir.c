@@ -13,14 +13,6 @@
 #include "base/io.h"
 #include "helper_fault.h"
 
-static const char *fresh_dir(const char *name)
-{
-    const char *dir = test_path("%s", name);
-    assert_int_equal(scr_dir_remove(&scr_sys_posix, dir, NULL), SCR_OK);
-    assert_int_equal(mkdir(dir, 0755), 0);
-    return dir;
-}
-
 static int exists(const char *path)
 {
     struct stat st;
@@ -37,7 +29,7 @@ static int private(const char *base, const char *rel, struct scr_err *err)
 static void private_directories_are_made_0700(void **state)
 {
     (void)state;
-    const char *base = fresh_dir("private");
+    const char *base = test_fresh_dir("private");
     struct stat st;
     assert_int_equal(private(base, "user/scr.job/x", NULL), SCR_OK);
     static const char *const made[] = { "user", "user/scr.job", "user/scr.job/x" };
@@ -57,7 +49,7 @@ static void private_directories_are_private_under_every_umask(void **state)
 {
     (void)state;
     static const mode_t masks[] = { 0, 002, 022, 077, 0777 };
-    const char *base = fresh_dir("umask");
+    const char *base = test_fresh_dir("umask");
     struct stat st;
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         char name[16];
@@ -76,7 +68,7 @@ static void private_directories_are_private_under_every_umask(void **state)
 static void what_stands_in_the_way_is_refused_and_left(void **state)
 {
     (void)state;
-    const char *base = fresh_dir("squat");
+    const char *base = test_fresh_dir("squat");
     struct stat st;
     assert_int_equal(mkfifo(test_path("squat/fifo"), 0666), 0);
     assert_int_equal(mkdir(test_path("squat/open"), 0700), 0);
@@ -98,7 +90,7 @@ static void what_stands_in_the_way_is_refused_and_left(void **state)
 static void the_base_must_exist_and_may_be_a_link(void **state)
 {
     (void)state;
-    const char *base = fresh_dir("base"), *link = test_path("base-link");
+    const char *base = test_fresh_dir("base"), *link = test_path("base-link");
     assert_int_equal(symlink(base, link), 0);
     assert_int_equal(private(link, "a", NULL), SCR_OK);
     assert_true(exists(test_path("base/a")));
@@ -111,7 +103,7 @@ static void the_base_must_exist_and_may_be_a_link(void **state)
 static void a_path_that_leads_out_is_refused(void **state)
 {
     (void)state;
-    const char *base = fresh_dir("out");
+    const char *base = test_fresh_dir("out");
     static const char *const bad[] = { "../x", "a/../../x", "/x", "..", "a/.." };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(private(base, bad[i], NULL), SCR_E_UNSAFE);
@@ -122,7 +114,7 @@ static void a_path_that_leads_out_is_refused(void **state)
 static void symbolic_links_in_the_way_are_refused(void **state)
 {
     (void)state;
-    const char *base = fresh_dir("symlink");
+    const char *base = test_fresh_dir("symlink");
     struct scr_err err = SCR_ERR_INIT;
     assert_int_equal(mkdir(test_path("symlink/real"), 0700), 0);
     assert_int_equal(symlink("real", test_path("symlink/user")), 0);
@@ -141,7 +133,7 @@ static void symbolic_links_in_the_way_are_refused(void **state)
 static void directories_others_may_write_to_are_refused(void **state)
 {
     (void)state;
-    const char *base = fresh_dir("writable"), *user = test_path("writable/user");
+    const char *base = test_fresh_dir("writable"), *user = test_path("writable/user");
     struct scr_err err = SCR_ERR_INIT;
     assert_int_equal(mkdir(user, 0700), 0);
     static const mode_t bad[] = { 0720, 0702, 0777, 01777 };
@@ -159,7 +151,7 @@ static void directories_others_may_write_to_are_refused(void **state)
 static void directories_of_others_are_refused(void **state)
 {
     (void)state;
-    const char *base = fresh_dir("foreign"), *user = test_path("foreign/user");
+    const char *base = test_fresh_dir("foreign"), *user = test_path("foreign/user");
     struct scr_err err = SCR_ERR_INIT;
     if (geteuid() != 0) { /* the root directory's owner is foreign enough */
         assert_int_equal(private("/", "tmp", &err), SCR_E_UNSAFE);
@@ -177,7 +169,7 @@ static void private_fails_with_every_call_it_makes(void **state)
 {
     (void)state;
     for (long n = 0;; n++) {
-        const char *base = fresh_dir("private-fault");
+        const char *base = test_fresh_dir("private-fault");
         struct scr_err err = SCR_ERR_INIT;
         test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
         int rc = scr_dir_make_private(&test_fault_sys, base, "a/b", 0700, &err);
@@ -197,7 +189,7 @@ static void private_fails_with_every_call_it_makes(void **state)
 static void make_makes_all_parents(void **state)
 {
     (void)state;
-    const char *dir = fresh_dir("make");
+    const char *dir = test_fresh_dir("make");
     assert_int_equal(
         scr_dir_make(&scr_sys_posix, test_path("make/a/b//c/"), 0755, NULL), SCR_OK);
     assert_true(exists(test_path("make/a/b/c")));
@@ -213,7 +205,7 @@ static void make_makes_all_parents(void **state)
 static void make_says_what_is_in_the_way(void **state)
 {
     (void)state;
-    (void)fresh_dir("way");
+    (void)test_fresh_dir("way");
     struct scr_err err = SCR_ERR_INIT;
     test_put(test_path("way/f"), "", 0);
     assert_int_equal(scr_dir_make(&scr_sys_posix, test_path("way/f"), 0755, &err),
@@ -234,7 +226,7 @@ static void make_says_what_is_in_the_way(void **state)
 static void make_accepts_what_exists_whatever_mkdir_says(void **state)
 {
     (void)state;
-    (void)fresh_dir("rofs");
+    (void)test_fresh_dir("rofs");
     /* a read-only parent, and the first look missed the directory */
     test_fault_arm(TEST_MKDIRAT, 0, EROFS, TEST_FOREVER);
     assert_int_equal(scr_dir_make(&test_fault_sys, test_path("rofs/new"), 0755, NULL),
@@ -247,7 +239,7 @@ static void make_accepts_what_exists_whatever_mkdir_says(void **state)
 static void sync_reports_errors_but_not_missing_support(void **state)
 {
     (void)state;
-    const char *dir = fresh_dir("sync");
+    const char *dir = test_fresh_dir("sync");
     test_fault_arm(TEST_FSYNC, 0, EIO, TEST_ONCE);
     assert_int_equal(scr_dir_sync(&test_fault_sys, dir, NULL), SCR_E_IO);
     test_fault_arm(TEST_FSYNC, 0, ENOSPC, TEST_ONCE);
@@ -264,7 +256,7 @@ static void sync_reports_errors_but_not_missing_support(void **state)
 static void lists_are_sorted_by_bytes(void **state)
 {
     (void)state;
-    const char *dir = fresh_dir("list");
+    const char *dir = test_fresh_dir("list");
     char **names;
     size_t n;
     assert_int_equal(scr_dir_list(&scr_sys_posix, dir, &names, &n, NULL), SCR_OK);
@@ -289,7 +281,7 @@ static void lists_are_sorted_by_bytes(void **state)
 static void a_list_is_whole_or_an_error(void **state)
 {
     (void)state;
-    const char *dir = fresh_dir("list-fault");
+    const char *dir = test_fresh_dir("list-fault");
     for (int i = 0; i < 5; i++)
         test_put(test_path("list-fault/%d", i), "", 0);
     for (long call = 0;; call++) {
@@ -312,7 +304,7 @@ static void a_list_is_whole_or_an_error(void **state)
 /* A tree with files, links, and a way out that must not be taken. */
 static void plant(const char *dir)
 {
-    (void)fresh_dir(dir);
+    (void)test_fresh_dir(dir);
     assert_int_equal(
         scr_dir_make(&scr_sys_posix, test_path("%s/tree/a/b", dir), 0755, NULL),
         SCR_OK);
@@ -326,7 +318,7 @@ static void plant(const char *dir)
 static void a_sum_is_of_all_below_but_locks(void **state)
 {
     (void)state;
-    const char *base = fresh_dir("sum");
+    const char *base = test_fresh_dir("sum");
     const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
     struct scr_dir_sum sum = { 0 };
     assert_int_equal(mkdir(test_path("sum/d"), 0700), 0);
@@ -403,7 +395,7 @@ static void remove_fails_with_every_call_it_makes(void **state)
 static void prune_leaves_parents_in_a_directory_of_others(void **state)
 {
     (void)state;
-    const char *top = fresh_dir("prune-other");
+    const char *top = test_fresh_dir("prune-other");
     const char *job = test_path("prune-other/user/job");
     assert_int_equal(scr_dir_make(&scr_sys_posix, job, 0700, NULL), SCR_OK);
     test_fault_arm(TEST_UNLINKAT, 0, EACCES, TEST_ONCE);
@@ -419,7 +411,7 @@ static void prune_leaves_parents_in_a_directory_of_others(void **state)
 static void prune_takes_empty_parents_up_to_stop(void **state)
 {
     (void)state;
-    const char *top = fresh_dir("prune");
+    const char *top = test_fresh_dir("prune");
     assert_int_equal(scr_dir_make(&scr_sys_posix, test_path("prune/a/b/c"), 0755, NULL),
                      SCR_OK);
     test_put(test_path("prune/a/f"), "", 0);
@@ -465,7 +457,7 @@ static void a_path_that_is_not_there_follows_links(void **state)
 {
     char *real = NULL, text[300];
     (void)state;
-    fresh_dir("real");
+    test_fresh_dir("real");
     assert_int_equal(mkdir(test_path("real/d"), 0700), 0);
     assert_int_equal(symlink("../gone/deep", test_path("real/d/up")), 0);
     assert_int_equal(symlink("d/up", test_path("real/two")), 0);
