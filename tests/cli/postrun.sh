@@ -3,28 +3,7 @@
 # shellcheck disable=SC2034,SC2154 # ran is used in it; out, err and tmp are set by lib.sh
 # scr_postrun: what is only in the caches of virtual nodes goes to the prefix.
 . "${0%/*}/lib.sh"
-p=$tmp/p
-export SCR_CNTL_BASE="$tmp/base" SCR_CACHE_BASE="$tmp/base" SCR_USER_NAME=user SCR_JOB_ID=job
-export SCR_PREFIX="$p"
-
-clean() {
-    rm -rf base p sums
-    mkdir base p
-}
-
-# at NODE: its control and cache directory
-at() { echo "$tmp/base/vnode.n$1/user/scr.job"/prefix.*; }
-
-# job ID SCHEME RANKS SET_SIZE [output]: a dataset in the caches of nodes n0, n1, …
-job() {
-    id=$1 scheme=$2 ranks=$3 set_size=$4
-    shift 4
-    cli_cache "$tmp/base" user job "$id" "$scheme" "$ranks" "$set_size" "$p" "$@" || exit 99
-    export SCR_VNODES="n[0-$((ranks - 1))]"
-    for r in $(seq 0 $((ranks - 1))); do
-        cksum <"$(at "$r")/scr.dataset.$id/rank.$r/rank_$r.dat"
-    done >"sums.$id"
-}
+. "${0%/*}/lib_caches.sh"
 
 # saved ID: all files of the dataset are in place, and right
 saved() {
@@ -587,53 +566,3 @@ rm -rf base/vnode.n1 base/vnode.n2
 run scr_postrun
 has_status 1
 check "private" "$(stat -c %a p/.scr/scr.dataset.7/files)" = 700
-
-# --- the scan hash ---
-clean
-job 7 XOR 3 3
-rm -rf base/vnode.n1
-run scr_postrun --scan
-has 0 "DLIST"
-has 0 "INVALID"
-has 0 "MISSING = 1"
-has 0 "BUILD = scr_rebuild_xor 3 1 $p/.scr/scr.dataset.7/2_of_3_in_0.xor"
-has 0 "MEMBERS = 3"
-has 0 "NOFETCH"
-has 0 "FILE = 3_of_3_in_0.xor"
-has 0 ", 1 rank rebuilt"
-clean
-job 7 XOR 3 3
-rm -rf base/vnode.n1 base/vnode.n2
-run scr_postrun --scan
-has 1 "UNRECOVERABLE"
-
-# --- caches that are not where the settings look for them ---
-clean
-job 7 XOR 3 3
-ran="other bases" && SCR_CNTL_BASE=$tmp/p SCR_CACHE_BASE=$tmp/p scr_scavenge --id 7 >"$out" 2>"$err"
-status=$?
-fails 2 "no cache of job job below $tmp/p on 3 nodes; are SCR_CNTL_BASE and SCR_CACHE_BASE those of the run?"
-ran="other bases" && SCR_CNTL_BASE=$tmp/p SCR_CACHE_BASE=$tmp/p scr_postrun >"$out" 2>"$err"
-status=$?
-warns 1 "dataset 7 (ckpt.7) is not saved: no cache of job job below $tmp/p on 3 nodes; are "
-check "nothing is said to be copied" "$(cat "$out")" = "checkpoint 7 (ckpt.7) is in cache only: saving it"
-run scr_scavenge --id 8
-has 0 "dataset 8: copied from no node"
-
-# --- scr_scavenge alone ---
-clean
-job 7 PARTNER 3 3
-rm -rf base/vnode.n1
-run scr_scavenge --id 7
-has 0 "dataset 7: something is lost, copying what 2 nodes keep for others"
-has 0 "make it whole with scr_index --build 7"
-run scr_index --build 7
-has 0 "1 rank rebuilt"
-run scr_scavenge --id 7
-is 0 "dataset 7: is complete in $p"
-run scr_scavenge
-fails 2 "which dataset? option --id is missing"
-run scr_scavenge --id 7 --up n1 --down n2
-fails 2 "exclude each other"
-run scr_flush --id 7 --to "$p"
-is 0 "dataset 7: is complete in $p"

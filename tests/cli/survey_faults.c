@@ -3,7 +3,6 @@
  * on other nodes, half written, contradictory, or in a cache that all nodes share. */
 #include "../unit/helper_fault.h"
 #include "../unit/helper_tmp.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
