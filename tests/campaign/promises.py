@@ -198,7 +198,7 @@ class History:
         """What another prefix directory has in a cache may leave when that is full."""
         for other in self.cases:
             if other is not case and "cache" in faults_of(steps):
-                other.forget_cache(job)
+                versions.forget_cache(other.versions, job)
 
     def place(self, step, case):
         what, _, where = step.partition("=")

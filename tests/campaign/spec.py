@@ -25,17 +25,16 @@ offered or not: runs that died in a call, or with calls that failed, leave some 
 """
 import disk
 from caches import Cached
-from versions import CKPT, OUTPUT, SHARED_STORE, Version, is_older, is_whole, newest
+from versions import CKPT, OUTPUT, SHARED_STORE, Version, forget_cache, is_older, is_whole, newest, rivals_of
 
 
 class Case:
     def __init__(self, number, seed, prefix, style):
         self.number, self.seed, self.prefix, self.style = number, seed, prefix, style
         self.versions, self.wrong, self.reader = [], [], disk.Reader(prefix)
-        self.gone = ""     # why the prefix may lack what it had
+        self.gone = self.current = "" # why the prefix may lack what it had; what the index called current
         self.reason = None # the job that a reason in the halt file stops
         self.left = None   # checkpoints until a halt; "?": not known
-        self.current = ""  # what the index called so before
         self.sizes = set() # of SCR_PREFIX_SIZE, but 0
         self.guessed = None # job, ranks and name of what a command has said is offered next
 
@@ -64,13 +63,13 @@ class Case:
     def is_in_the_way(self, v):
         """A global restart flushes it, but not over a newer one (P15), or one of its number (P14)."""
         return (self.env.get("SCR_GLOBAL_RESTART") == "1" or v.ranks != len(self.now.spread)) and (
-            self.rivals(v) or any(o.id == v.id for o in self.versions if o is not v))
+            rivals_of(v, self.versions) or any(o.id == v.id for o in self.versions if o is not v))
 
     def is_threatened(self, v):
         """A start flushes a newer one to its paths; or passes over it, for a dataset of another job in this cache
         that has its number (P14)."""
         here = [o for o in self.versions if self.job in o.seen and o is not v]
-        rivals = self.rivals(v)
+        rivals = rivals_of(v, self.versions)
         return any(o.closed and not o.stored and o in rivals or v.job != self.job and o.id in (0, v.id) for o in here)
 
     def may_retire(self, v):
@@ -79,11 +78,6 @@ class Case:
         newer = [o for o in self.versions if o.is_ckpt and o.order > v.order and (o.stored or self.job in o.seen)]
         return v.flags == CKPT and 0 < keep <= len(newer)
 
-    def rivals(self, v):
-        """Newer ones with files at the same paths."""
-        return [o for o in self.versions if o is not v and o.place == v.place and o.order > v.order and o.began and
-                not v.is_flat]
-
     # --- events between runs ---
 
     def lose(self, node):
@@ -91,14 +85,10 @@ class Case:
             for at in v.cached.values():
                 at.lost.add(node)
 
-    def forget_cache(self, job):
-        for v in self.versions:
-            v.cached.pop(job, None)
-
     def cleaned(self, job, is_forced):
         """scr_clean leaves what is in no prefix directory; job "": of every job."""
         for v in self.versions:
-            if is_forced or v.stored or v.was_stored and self.rivals(v) or \
+            if is_forced or v.stored or v.was_stored and rivals_of(v, self.versions) or \
                     any(o.stored and o.is_ckpt and is_older(v, o) for o in self.versions):
                 for name in [name for name in v.cached if job in ("", name)]:
                     v.cached.pop(name)
@@ -188,7 +178,7 @@ class Case:
         here = [v for v in self.versions if v.is_ckpt and not (v.dropped or v.loose or v.doubtful or v.passed) and
                 self.in_cache(v, job, spread) and not v.bypass]
         last, index = newest(here), disk.index(self.prefix)
-        if last and not self.rivals(last) and not self.has_clash(last) and \
+        if last and not rivals_of(last, self.versions) and not self.has_clash(last) and \
                 max((i for i, e in index.items() if e.complete and e.is_ckpt), default=0) < last.id:
             self.say(f"scr_postrun (status {status}) has not saved {last}")
 
@@ -227,7 +217,7 @@ class Case:
         if run.died and (not self.is_up or self.tried and self.tried[0] == "finalize"):
             self.reason = "?"
         if not self.started and self.env.get("SCR_CACHE_PURGE") == "1":
-            self.forget_cache(self.job)
+            forget_cache(self.versions, self.job)
         if not self.started:
             self.may_have_moved()
         if self.open and not run.died and self.open.closed and not run.faults:
@@ -265,7 +255,7 @@ class Case:
     def bound(self, below=None):
         """The newest that is certain, which no start passes over."""
         some = [v for v in self.certain()
-                if (below is None or is_older(v, below) and not self.rivals(v)) and
+                if (below is None or is_older(v, below) and not rivals_of(v, self.versions)) and
                 (self.limit is None or v.order < self.limit)]
         return newest(some)
 
@@ -277,7 +267,7 @@ class Case:
             return
         self.check_may(got)
         if least and is_older(got, least) and "start" not in self.now.faults:
-            self.say(f"offered {got}, but there is {self.where(least)}")
+            self.say(f"offered {got}, but there is {least.where()}")
         if self.refused and is_older(self.refused, got):
             self.say(f"offered {got} after the older {self.refused} was refused")
         got.stored = got.stored or got is self.refused # it is offered again for its copy there
@@ -308,7 +298,8 @@ class Case:
         if not listed or is_called_so or self.limit is not None or self.refused:
             return
         if all(self.can_read(v) for v in listed) and not (
-                (self.env.get("SCR_FLUSH_ASYNC") == "1" or got.bypass) and is_older(newest(listed), got)):
+                ("1" in (e.get("SCR_FLUSH_ASYNC") for e in (self.env, got.env)) or got.bypass) and
+                is_older(newest(listed), got)):
             self.say(f"offered {got}, and the index calls {self.current} current")
 
     def on_from(self, rc):
@@ -344,11 +335,8 @@ class Case:
         if not self.refused:
             self.check_guess(0)
         if least and "start" not in self.now.faults:
-            self.say(f"offered nothing, but there is {self.where(least)}")
+            self.say(f"offered nothing, but there is {least.where()}")
         self.revived()
-
-    def where(self, v):
-        return f"{v} on {', '.join(['the prefix'] * v.stored + [f'the cache of {j}' for j in v.cached])}"
 
     def mine(self):
         return [v for v in self.versions if self.job in v.cached and v.ranks == len(self.now.spread)]
@@ -360,7 +348,7 @@ class Case:
     def revived(self):
         """What can be rebuilt is whole now, where the ranks are."""
         if self.env.get("SCR_CACHE_PURGE") == "1":
-            self.forget_cache(self.job)
+            forget_cache(self.versions, self.job)
         if "start" in self.now.faults:
             self.may_have_moved()
             return
@@ -445,7 +433,7 @@ class Case:
                 v.stored = v.stored and (newer < keep or v.flags != CKPT)
         if new.stored or new.bypass: # it has replaced them, even if calls failed in this run and it may be lost
             for v in self.versions:
-                v.stored = v.stored and new not in self.rivals(v)
+                v.stored = v.stored and new not in rivals_of(v, self.versions)
         if self.left not in (None, "?") and new.is_ckpt:
             self.left -= 1
             if self.left <= 0 and not self.now.faults and self.env.get("SCR_HALT_ENABLED") != "0":
@@ -544,7 +532,7 @@ class Case:
         last = newest([v for v in self.mine() if v.is_ckpt])
         again = self.refused and last and self.refused.stored and is_older(last, self.refused)
         if last and not again and self.env.get("SCR_FLUSH") != "0" and self.env.get("SCR_DISTRIBUTE") != "0" and not (
-                self.now.faults or last.dropped or last.loose or last.doubtful or self.rivals(last) or
+                self.now.faults or last.dropped or last.loose or last.doubtful or rivals_of(last, self.versions) or
                 self.has_clash(last)):
             last.stored = True
 
@@ -565,13 +553,13 @@ class Case:
             self.ended_beside(int(status))
 
     def ended_beside(self, status):
-        """What was begun while it ran, it may have met or not."""
+        """What the run began, dropped or deleted while it ran, it may have met or not."""
         words, known = self.beside.pop()
-        if words[0] == "halt" and known < len(self.versions):
-            status = 255 # when it did its work is not known
+        unsure = self.versions[known:] + [v for v in self.versions[:known] if v.dropped or v.deleted]
+        status = 255 if words[0] == "halt" and known < len(self.versions) else status
         self.ran(words, status, self.job, self.now.spread, True)
-        for v in self.versions[known:]:
-            if words[0] == "index" and v.name in words:
+        for v in unsure:
+            if words[0] == "index" and (v.name in words or str(v.id) in words):
                 v.loose, v.stored = True, False
                 v.dropped = v.deleted = v.unwanted = False
 
@@ -594,7 +582,7 @@ class Case:
             elif not v.doubtful and (path := self.reader.wrong_file(v)):
                 self.say(f"after {after} {v} is complete on the prefix, and {path} has other bytes")
         for v in stored:
-            if v.unwanted and not self.may_return():
+            if v.unwanted and "1" not in (self.env.get("SCR_GLOBAL_RESTART"), self.env.get("SCR_RESTART_ANY_RANKS")):
                 self.say(f"after {after} {v} is complete on the prefix, from which it was deleted")
         for v in self.versions:
             if v.stored and v not in stored and not self.may_be_gone(v, stored):
@@ -603,12 +591,9 @@ class Case:
             v.was_stored = v.was_stored or v.stored
         self.gone, self.current = "", disk.current(self.prefix)
 
-    def may_return(self):
-        return self.env.get("SCR_GLOBAL_RESTART") == "1" or self.env.get("SCR_RESTART_ANY_RANKS") == "1"
-
     def may_be_gone(self, v, stored):
         replaced = any(o in stored or o.acknowledged or self.gone or o.env.get("SCR_FLUSH_ASYNC") == "1"
-                       for o in self.rivals(v))
+                       for o in rivals_of(v, self.versions))
         keep = min(self.sizes, default=0)
         retired = keep > 0 and v.flags == CKPT and sum(
             o.order > v.order and (o in stored or o.was_stored or o.acknowledged) for o in self.versions) >= keep

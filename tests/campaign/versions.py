@@ -71,6 +71,9 @@ class Version:
     def __str__(self):
         return f"{self.name} (run {self.serial // 1000}, id {self.id or '?'}, {self.ranks} ranks)"
 
+    def where(self):
+        return f"{self} on {', '.join(['the prefix'] * self.stored + [f'the cache of {j}' for j in self.cached])}"
+
     @property
     def ranks(self):
         return len(self.spread)
@@ -86,6 +89,17 @@ class Version:
 
     def strength(self, of=min):
         return of(losses(level, self.spread) for level in self.levels)
+
+
+def rivals_of(v, versions):
+    """Newer ones with files at the same paths."""
+    return [o for o in versions if o is not v and o.place == v.place and o.order > v.order and o.began and
+            not v.is_flat]
+
+
+def forget_cache(versions, job):
+    for v in versions:
+        v.cached.pop(job, None)
 
 
 def newest(versions):
