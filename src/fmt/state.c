@@ -303,7 +303,8 @@ int scr_flush_set_saved(scr_hash *h, const scr_hash *dset, int in_cache, int *ch
     if (has_entry ? !scr_flush_is_of(h, d.id, &d) : !in_cache)
         return SCR_OK;
     int is = scr_flush_get_location(h, d.id);
-    *changed = !has_entry || (is & flushing) != 0 || (is & SCR_LOC_PFS) == 0;
+    *changed = !has_entry || (is & flushing) != 0 || (is & SCR_LOC_PFS) == 0 ||
+               heir_of(h, d.id) != 0;
     if (!has_entry) {
         TRY_OUT(scr_flush_set_dataset(h, dset));
         TRY_OUT(scr_flush_set_location(h, d.id, SCR_LOC_CACHE, 1));

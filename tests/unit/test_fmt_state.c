@@ -229,6 +229,10 @@ static void what_is_saved_is_marked_but_no_other_of_its_number(void **state)
     assert_int_equal(scr_flush_get_location(h, 18), SCR_LOC_CACHE | SCR_LOC_PFS);
     assert_int_equal(scr_flush_set_saved(h, other, 0, &changed), SCR_OK);
     assert_int_equal(changed, 0); /* it is marked */
+    scr_flush_set_replaced(h, 18, 19);
+    assert_int_equal(scr_flush_set_saved(h, other, 0, &changed), SCR_OK);
+    assert_int_equal(changed, 1); /* it came back */
+    assert_null(scr_hash_getf(h, "DATASET 18 REPLACED"));
     assert_int_equal(scr_flush_set_saved(h, h, 1, &changed), SCR_E_CORRUPT);
     assert_int_equal(changed, 0);
     scr_hash_delete(h);
