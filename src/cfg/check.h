@@ -12,7 +12,7 @@ int scr_cfg_first_time(struct scr_cfg *cfg, const char *key, const char *name);
 
 /* Logs one warning for each name in the files, in SCR_Config and among the SCR_*
  * variables that is not known, with the nearest one, unless it was warned about before.
- * Returns how many. */
+ * user_file_only: of the user's file alone. Returns how many. */
 int scr_cfg_warn(const struct scr_env *env, struct scr_cfg *cfg, int user_file_only);
 
 /* Logs an error for each value of a source that its parameter does not take, also those
