@@ -102,6 +102,44 @@ MPI_CASE(failed_asynchronous_flushes_do_not_fill_the_prefix)
     fail_and_go_on(t, "SCR_FLUSH_TYPE=DAEMON");
 }
 
+/* Write n of a rank finds no room, that of a record of files that have landed among
+ * them. 0: there were not so many. */
+static int fail_without_record(struct mpi_test *t, const char *room, const char *how,
+                               long n)
+{
+    struct job job;
+    struct scr_ctx *ctx = NULL;
+    int fired = 0;
+    job_new(t, &job, 4);
+    job.size_of = size_too_much;
+    job.sys = &test_fault_sys;
+    job.out = tmpfile();
+    if (make_small(&job, room)) {
+        ctx = job_start(&job, nodes, "SCR_FLUSH=0", "SCR_FLUSH_ASYNC=1",
+                        "SCR_CACHE_SIZE=1", how, NULL);
+        job_checkpoint(&job, ctx, "one", GOOD);
+        job_checkpoint(&job, ctx, "failed", FAILED);
+        job_arm(&job, 2, TEST_WRITE, n, ENOSPC, TEST_ONCE);
+        scr_async_start_all(ctx, FAILED);
+        CHECK_INT(scr_async_wait_all(ctx, 0, NULL), SCR_E_FULL);
+        fired = job_disarm(&job);
+        CHECK_INT(files_of(&job, FAILED), 0);
+        job_kill(&job, ctx);
+    }
+    end_small(&job, ctx != NULL);
+    return fired;
+}
+
+MPI_CASE(files_whose_record_found_no_room_go_too)
+{
+    long n = 0, packed = 0;
+    while (fail_without_record(t, "size=3700k", NULL, n))
+        n++;
+    while (fail_without_record(t, "size=1000k", "SCR_FLUSH_COMPRESS=ZSTD", packed))
+        packed++;
+    CHECK(n == 0 || (n > JOB_FILES && packed > JOB_FILES)); /* 0: it cannot mount */
+}
+
 /* The one that fails has the files of the older one, and one more that has no room: it
  * removed the mark of the older one, which still has all its files. */
 static long size_one_more(int rank, int file, int seed)
@@ -404,6 +442,7 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(failed_asynchronous_flushes_do_not_fill_the_prefix),
+                  RUN(files_whose_record_found_no_room_go_too),
                   RUN(the_next_start_continues_a_flush_that_found_no_room),
                   RUN(files_stay_that_an_older_dataset_can_be_made_of),
                   RUN(what_landed_of_an_output_stays),

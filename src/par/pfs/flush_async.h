@@ -52,10 +52,11 @@ struct scr_take_back {
     int for_good;           /* it leaves the cache: its plan goes, too */
 };
 /* Removes what a flush of a dataset that failed, or was cancelled, has landed: files
- * that its records name and that have not changed since. The records stay. Nothing is
- * removed if the dataset is complete or has all its files, and no file that another
- * dataset of the index lists (invariant P28). No process may be copying it. SCR_OK,
- * too, where nothing had landed; agreed. */
+ * that its records name and that have not changed since. Unless it is for good, that
+ * attempt has just failed: files it put in place without a record go, too. The records
+ * stay. Nothing is removed if the dataset is complete or has all its files, and no file
+ * that another dataset of the index lists (invariant P28). No process may be copying
+ * it. SCR_OK, too, where nothing had landed; agreed. */
 int scr_flush_take_back_all(const struct scr_take_back *t, struct scr_err *err);
 /* Local: stops copying and frees; leaves everything as a death of the process would.
  * After scr_mover_stop a transfer process continues. */

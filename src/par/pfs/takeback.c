@@ -10,6 +10,7 @@
 #include "par/pfs/outgoing.h"
 #include "store/arrival.h"
 #include "store/realdir.h"
+#include "xfer/recode.h"
 #include "xfer/zst.h"
 
 /* --- whether there is something --- */
@@ -46,7 +47,7 @@ static int begin(const struct scr_outgoing *f, int for_good, uint64_t *some,
             !scr_flushing_is_held(f->at.env, f->at.prefix, f->at.id) && !has_arrived(f);
     if (*some && for_good)
         rc = scr_arrival_give_up(f->at.env, f->at.prefix, f->at.id, err);
-    *some = *some && has_records(f);
+    *some = *some && (!for_good || has_records(f));
     return rc;
 }
 
@@ -63,17 +64,47 @@ static int is_there(const struct scr_outgoing *f, const struct scr_out_file *fil
     return there;
 }
 
+/* A compressed one whose size is not known: ours, and of the time that we set. */
+static int has_packed(const struct scr_outgoing *f, struct scr_out_file *file)
+{
+    struct stat st;
+    struct scr_xfer_file *x = &file->xfer;
+    char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, file->full);
+    int ours = zst != NULL && scr_file_stat(f->at.env->sys, zst, &st, NULL) == SCR_OK &&
+               scr_recode_is_ours(f->at.env->sys, zst);
+    free(zst);
+    if (ours) {
+        x->packed = 1;
+        x->stored_size = (uint64_t)st.st_size;
+        x->packed = ours = scr_outgoing_is_in_place(f, file);
+    }
+    return ours;
+}
+
+/* Where the disk is full a file that is in its place may have no record: the attempt
+ * that has just failed put there what has the size and the time of the cached file. */
+static void find_unrecorded(const struct scr_outgoing *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        struct scr_out_file *file = &f->file[i];
+        if (!file->xfer.whole)
+            file->xfer.whole = scr_outgoing_is_in_place(f, file) || has_packed(f, file);
+    }
+}
+
 /* *some: some files have landed, but not all exist; else the dataset can become
  * complete (invariant P25). */
-static int look_all(struct scr_outgoing *f, const scr_filemap *map, int *some,
+static int look_all(struct scr_outgoing *f, const struct scr_take_back *t, int *some,
                     struct scr_err *err)
 {
-    int rc = scr_outgoing_collect_all(f, map, err);
+    int rc = scr_outgoing_collect_all(f, t->map, err);
     if (rc == SCR_OK)
         rc = scr_outgoing_find_landed_all(f, rc, err);
     if (rc != SCR_OK)
         return rc;
     struct scr_vote v = { .sum = { 0, 0 } };
+    if (!t->for_good)
+        find_unrecorded(f);
     for (size_t i = 0; i < f->n; i++) {
         v.sum[0] += (uint64_t)f->file[i].xfer.whole;
         v.sum[1] += !is_there(f, &f->file[i]);
@@ -260,7 +291,7 @@ int scr_flush_take_back_all(const struct scr_take_back *t, struct scr_err *err)
     int rc = rank == 0 ? begin(&f, t->for_good, &v.sum[0], err) : SCR_OK;
     rc = scr_vote_all(t->at.world, rc, &v, err);
     if (rc == SCR_OK && v.sum[0] > 0)
-        rc = look_all(&f, t->map, &some, err);
+        rc = look_all(&f, t, &some, err);
     if (rc == SCR_OK && some)
         rc = remove_all(&f, err);
     scr_outgoing_fini(&f);
