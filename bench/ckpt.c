@@ -13,7 +13,9 @@
  * prints one line of JSON: seconds by phase, "memcpy" in bytes a second of one core,
  * measured before each checkpoint, or before and after the start, while the other ranks
  * sleep, bytes sent by the busiest rank for one checkpoint, or for the start (counted
- * at the profiling interface of MPI), and memory. "returned" is when the last rank came
+ * at the profiling interface of MPI), and memory; "names" is what the texts of a
+ * checkpoint take that any library has to know, those of the program and the paths it
+ * got for them, on rank 0. "returned" is when the last rank came
  * back from the last SCR_Complete_output, in seconds since the epoch. "reread" is the
  * time in which all ranks at once read their file in cache through a small buffer, if
  * each has one file: no library can protect or verify it in less.
@@ -67,6 +69,7 @@ struct bench {
     uint64_t sent;   /* of the last checkpoint, or of the start */
     double returned; /* from it; seconds since the epoch */
     long own_kib;    /* memory of the application when the library starts */
+    size_t names;    /* bytes of the names of this rank's files and of their paths */
 };
 
 static void die(const char *what)
@@ -317,6 +320,7 @@ static void checkpoint(struct bench *b, int step)
         file_name(b, dataset, f, name);
         require(SCR_Route_file(name, path), "SCR_Route_file");
         t[1] = MPI_Wtime();
+        b->names += step == 1 ? strlen(name) + strlen(path) + 2 : 0;
         write_file(path, file_data(b, f), file_size(b, f));
         t[2] = MPI_Wtime();
         route += t[1] - t[0];
@@ -396,6 +400,7 @@ static void restart(struct bench *b)
         t[0] = MPI_Wtime();
         require(SCR_Route_file(name, path), "SCR_Route_file");
         t[1] = MPI_Wtime();
+        b->names += strlen(name) + strlen(path) + 2;
         compare_file(path, file_data(b, f), file_size(b, f));
         t[2] = MPI_Wtime();
         route += t[1] - t[0];
@@ -518,7 +523,8 @@ static void report(struct bench *b)
                b->write_lost);
     else
         printf(", \"returned\": %.6f", returned);
-    printf(", \"peak_rss_kib\": %ld, \"library_kib\": %ld}\n", most[0], most[1]);
+    printf(", \"names\": %zu, \"peak_rss_kib\": %ld, \"library_kib\": %ld}\n", b->names,
+           most[0], most[1]);
 }
 
 /* All ranks have the same options, and rank 0 says what is wrong with them. */

@@ -22,8 +22,9 @@ Printed are medians and extremes of ratios, each of two timings of one round:
   verify       seconds of scr_verify of a dataset in the prefix directory / of one cp -r of it
   add          seconds of scr_index --add of it / of cp -r
   half         seconds of SCR_Init and of all SCR_Route_file of two ranks that read it / of cp -r
-  memory       bytes of memory a file takes in the library of a rank that writes a checkpoint, its name left
-               out: the difference of the peaks with N files and with 100 of as many bytes together
+  memory       bytes of memory a file takes in the library of a rank that writes a checkpoint, its name and
+               its path in cache left out: the difference of the peaks with N files and with 100 of as many
+               bytes together
   memory lost  the same at a start with one node lost
 """
 import os
@@ -105,13 +106,15 @@ class Bench:
         self.row("init lost", [(lost["init"], out["write"]) for out, _, lost in runs])
         few = self.rounds(self.checkpoints, FEW)
         for case, which in ("memory", 0), ("memory lost", 2):
-            pairs = [(a[which]["library_kib"], b[which]["library_kib"]) for a, b in zip(runs, few)]
-            common.row(self.args, case, f"{self.files} files in {self.cache}", [self.a_file(*p) for p in pairs],
-                       f"bytes a file: {pairs[-1][0]} KiB - {pairs[-1][1]} KiB")
+            pairs = [(self.records(a[which]), self.records(b[which])) for a, b in zip(runs, few)]
+            common.row(self.args, case, f"{self.files} files in {self.cache}",
+                       [(many - few) / (self.files - FEW) for many, few in pairs],
+                       f"bytes a file, names left out: {pairs[-1][0]} - {pairs[-1][1]}")
 
-    def a_file(self, many_kib, few_kib):
-        name = len(f"ckpt.1/rank_0.{self.files}")
-        return (many_kib - few_kib) * 1024 / (self.files - FEW) - name
+    @staticmethod
+    def records(out):
+        """Bytes of memory of the library but for the texts that it has to have."""
+        return out["library_kib"] * 1024 - out["names"]
 
     def copies(self):
         flushed = [(flush.in_new_place(self.args, self.cache, flush.flush),
