@@ -18,18 +18,18 @@ enum {
     FDS_PER_SET = 512
 };
 
-/* Bytes within one file and one symbol. They pass in order, so that a CRC can be kept;
- * done != len: they did not all pass, or not in order. */
+/* Bytes within one file and one symbol, up to the next piece. They pass in order, so
+ * that a CRC can be kept; done is not their length: they did not all pass, or not in
+ * order. */
 struct piece {
     uint64_t off; /* in the logical file, or in the parity bytes */
-    uint64_t len; /* > 0 */
     uint64_t done;
     uint32_t crc;  /* of the first done bytes */
     uint32_t file; /* data only */
 };
 
 struct pieces {
-    struct piece *at; /* ascending, without gaps */
+    struct piece *at; /* ascending, none empty; at[n].off is their end */
     size_t n, cap;
 };
 
@@ -40,7 +40,6 @@ struct scr_member {
     const struct scr_member_file *files;
     const char *stem;
     struct scr_str name; /* of the file that was named last */
-    uint64_t *start;     /* of each file in the logical file; [nfiles] is its end */
     size_t nfiles;
     char *redpath;
     uint64_t header_bytes;
@@ -52,27 +51,50 @@ struct scr_member {
 
 /* --- pieces --- */
 
-static int add_piece(struct pieces *p, uint64_t off, uint64_t len, uint32_t file)
+static uint64_t len_of(const struct piece *p)
 {
-    struct piece *at = scr_insert(p->at, p->n, &p->n, &p->cap, sizeof *at);
+    return p[1].off - p->off;
+}
+
+/* Of the file that p is a piece of, in the logical file. */
+static uint64_t start_of(const struct pieces *all, const struct piece *p)
+{
+    while (p > all->at && p[-1].file == p->file)
+        p--;
+    return p->off;
+}
+
+/* Room for n pieces, of which there is none yet. */
+static int begin_pieces(struct pieces *p, size_t n)
+{
+    p->cap = n + 1;
+    p->at = scr_calloc(p->cap, sizeof *p->at);
+    return p->at != NULL;
+}
+
+/* The piece from the end of the others to `end`. */
+static int add_piece(struct pieces *p, uint64_t end, uint32_t file)
+{
+    size_t ends = p->n + 1;
+    struct piece *at = scr_insert(p->at, ends, &ends, &p->cap, sizeof *at);
     if (at == NULL)
         return 0;
     p->at = at;
-    at[p->n - 1] = (struct piece){ .off = off, .len = len, .file = file };
+    at[p->n++].file = file;
+    at[p->n] = (struct piece){ .off = end };
     return 1;
 }
 
-/* File f cut where chunks begin. */
+/* File f, which begins where the pieces end, cut where chunks begin. */
 static int cut_file(struct scr_member *m, size_t f)
 {
-    uint64_t chunk = m->g->chunk > 0 ? m->g->chunk : m->start[m->nfiles];
-    uint64_t off = m->start[f], end = m->start[f + 1];
+    uint64_t chunk = m->g->chunk > 0 ? m->g->chunk : m->g->len[m->me];
+    uint64_t off = m->data.at[m->data.n].off, end = off + m->files[f].size;
     while (off < end) {
         uint64_t next = (off / chunk + 1) * chunk;
-        uint64_t len = (next < end ? next : end) - off;
-        if (!add_piece(&m->data, off, len, (uint32_t)f))
+        off = next < end ? next : end;
+        if (!add_piece(&m->data, off, (uint32_t)f))
             return 0;
-        off += len;
     }
     return 1;
 }
@@ -80,9 +102,8 @@ static int cut_file(struct scr_member *m, size_t f)
 /* A file has one piece, and one more for each chunk that begins inside it. */
 static int cut_all(struct scr_member *m)
 {
-    m->data.cap = m->nfiles + (size_t)m->g->n;
-    m->data.at = scr_calloc(m->data.cap, sizeof *m->data.at);
-    if (m->data.at == NULL)
+    if (!begin_pieces(&m->data, m->nfiles + (size_t)m->g->n) ||
+        !begin_pieces(&m->parity, (size_t)m->g->k))
         return 0;
     for (size_t f = 0; f < m->nfiles; f++)
         if (!cut_file(m, f))
@@ -90,7 +111,7 @@ static int cut_all(struct scr_member *m)
     for (int slot = 0; slot < m->g->k; slot++) {
         uint64_t off = scr_geom_slot_off(m->g, m->me, slot);
         uint64_t end = scr_geom_slot_off(m->g, m->me, slot + 1);
-        if (end > off && !add_piece(&m->parity, off, end - off, 0))
+        if (end > off && !add_piece(&m->parity, end, 0))
             return 0;
     }
     return 1;
@@ -102,7 +123,7 @@ static struct piece *find_piece(const struct pieces *p, uint64_t off)
     size_t lo = 0, hi = p->n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (p->at[mid].off + p->at[mid].len <= off)
+        if (p->at[mid + 1].off <= off)
             lo = mid + 1;
         else
             hi = mid;
@@ -129,24 +150,21 @@ static void note(struct piece *p, uint64_t off, const void *buf, size_t n)
 static int place_files(struct scr_member *m, const struct scr_member_def *def,
                        struct scr_err *err)
 {
-    size_t n = def->nfiles;
+    uint64_t bytes = 0, len = m->g->len[m->me];
     m->files = def->files;
+    m->nfiles = def->nfiles;
     m->stem = def->stem;
-    if (n > UINT32_MAX)
-        return scr_fail(err, SCR_E_RANGE, 0, "%zu files", n);
-    m->start = scr_calloc(n + 1, sizeof *m->start);
-    TRY(m->start ? SCR_OK : scr_no_memory(err));
-    for (; m->nfiles < n; m->nfiles++) {
-        size_t f = m->nfiles;
-        m->start[f + 1] = m->start[f] + m->files[f].size;
-        if (m->start[f + 1] < m->start[f])
-            return scr_fail(err, SCR_E_RANGE, 0, "sizes of %zu files", n);
+    if (m->nfiles > UINT32_MAX)
+        return scr_fail(err, SCR_E_RANGE, 0, "%zu files", m->nfiles);
+    for (size_t f = 0; f < m->nfiles; f++) {
+        if (m->files[f].size > UINT64_MAX - bytes)
+            return scr_fail(err, SCR_E_RANGE, 0, "sizes of %zu files", m->nfiles);
+        bytes += m->files[f].size;
     }
-    if (m->start[n] != m->g->len[m->me])
+    if (bytes != len)
         return scr_fail(err, SCR_E_ARG, 0,
                         "files of member %d: %llu bytes, the set has %llu", m->me,
-                        (unsigned long long)m->start[n],
-                        (unsigned long long)m->g->len[m->me]);
+                        (unsigned long long)bytes, (unsigned long long)len);
     return SCR_OK;
 }
 
@@ -271,7 +289,7 @@ static int move_bytes(struct scr_member *m, const struct piece *p, const struct 
     int fd = m->redfd;
     if (!s->is_parity) {
         TRY(path_of(m, p->file, &path, err));
-        off = (off_t)(s->off - m->start[p->file]);
+        off = (off_t)(s->off - start_of(&m->data, p));
         TRY(scr_fdcache_get(&m->fds, p->file, path, &fd, err));
     }
     return s->dir == READ
@@ -345,8 +363,8 @@ static int transfer(struct scr_member *m, const struct scr_sym *sym, struct span
         s.n = left;
         if (p == NULL)
             return move_padding(m, &s, err);
-        if (p->off + p->len - s.off < left)
-            s.n = (size_t)(p->off + p->len - s.off);
+        if (p[1].off - s.off < left)
+            s.n = (size_t)(p[1].off - s.off);
         TRY(move_piece(m, p, &s, err));
         s.off += s.n;
         s.buf += s.n;
@@ -389,9 +407,10 @@ static int read_slice(struct scr_member *m, struct piece *p, int is_parity,
 static int complete(struct scr_member *m, struct piece *p, int is_parity,
                     struct scr_err *err)
 {
-    for (uint64_t at = 0; p->done < p->len && at < p->len; at += SLICE)
+    uint64_t len = len_of(p);
+    for (uint64_t at = 0; p->done < len && at < len; at += SLICE)
         TRY(read_slice(m, p, is_parity, p->off + at,
-                       p->len - at < SLICE ? (size_t)(p->len - at) : SLICE, err));
+                       len - at < SLICE ? (size_t)(len - at) : SLICE, err));
     return SCR_OK;
 }
 
@@ -407,14 +426,14 @@ int scr_member_finish(struct scr_member *m, struct scr_member_file *files,
     for (size_t i = 0; rc == SCR_OK && data && i < m->data.n; i++) {
         struct piece *p = &m->data.at[i];
         rc = complete(m, p, 0, err);
-        files[p->file].crc = scr_crc32_combine(files[p->file].crc, p->crc, p->len);
+        files[p->file].crc = scr_crc32_combine(files[p->file].crc, p->crc, len_of(p));
     }
     if (parity)
         *parity_crc = 0;
     for (size_t i = 0; rc == SCR_OK && parity && i < m->parity.n; i++) {
         struct piece *p = &m->parity.at[i];
         rc = complete(m, p, 1, err);
-        *parity_crc = scr_crc32_combine(*parity_crc, p->crc, p->len);
+        *parity_crc = scr_crc32_combine(*parity_crc, p->crc, len_of(p));
     }
     return rc;
 }
@@ -427,8 +446,8 @@ static uint32_t symbol_crc(const struct scr_member *m, uint64_t off, uint64_t le
     const struct piece *p = find_piece(&m->data, off);
     const struct piece *end = m->data.at + m->data.n;
     for (; p != NULL && p < end && p->off < off + len; p++) {
-        crc = scr_crc32_combine(crc, p->crc, p->len);
-        done += p->len;
+        crc = scr_crc32_combine(crc, p->crc, len_of(p));
+        done += len_of(p);
     }
     return scr_crc32_combine(crc, scr_crc32_zeros(len - done), len - done);
 }
@@ -450,7 +469,6 @@ int scr_member_close(struct scr_member *m, struct scr_err *err)
     int rc = scr_fdcache_close(&m->fds, err);
     int closed = scr_close(m->env->sys, &m->redfd, m->redpath, err);
     scr_str_free(&m->name);
-    free(m->start);
     free(m->redpath);
     free(m->data.at);
     free(m->parity.at);
