@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* Blocks grow with what is asked for, so that a short list costs one small block and a
- * long one few. */
-enum { FIRST = 256, MOST = 256 * 1024, ALIGN = alignof(uint64_t) };
+ * long one few: what is freed then has room for other long lists. */
+enum { FIRST = 256, MOST = 4096 * 1024, ALIGN = alignof(uint64_t) };
 
 struct scr_arena_block {
     struct scr_arena_block *before;
