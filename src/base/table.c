@@ -122,18 +122,30 @@ void *scr_table_find(const struct scr_table *t, const char *name)
     return t != NULL && name != NULL ? scr_items_find(&t->items, name) : NULL;
 }
 
-void *scr_table_add(struct scr_table *t, const char *name)
+static void *add(struct scr_table *t, const char *name, int is_lent)
 {
     void *known = scr_table_find(t, name);
     if (known != NULL || name == NULL)
         return known;
     struct scr_item *e = scr_arena_get(&t->arena, t->size);
-    if (e == NULL || (e->name = scr_arena_share(&t->arena, name)) == NULL)
+    if (e != NULL)
+        e->name = is_lent ? name : scr_arena_share(&t->arena, name);
+    if (e == NULL || e->name == NULL)
         return NULL;
     if (scr_items_link(&t->items, e))
         return e;
     t->arena.lost = 1;
     return NULL;
+}
+
+void *scr_table_add(struct scr_table *t, const char *name)
+{
+    return add(t, name, 0);
+}
+
+void *scr_table_lend(struct scr_table *t, const char *name)
+{
+    return add(t, name, 1);
 }
 
 void scr_table_remove(struct scr_table *t, void *item)

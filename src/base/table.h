@@ -65,6 +65,8 @@ void scr_table_fini(struct scr_table *t);
 /* The item of that name; a new one is zeroed except for its struct scr_item. NULL: out
  * of memory. */
 void *scr_table_add(struct scr_table *t, const char *name);
+/* The same, but a name that is new is not copied: it lasts as long as the table. */
+void *scr_table_lend(struct scr_table *t, const char *name);
 /* NULL: there is none. t may be NULL. */
 void *scr_table_find(const struct scr_table *t, const char *name);
 /* Takes it out; its memory stays until the table ends. */

@@ -87,8 +87,8 @@ int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     if (scr_filemap_ok(ctx->cache.map))
         return SCR_OK;
-    /* Names that were routed for the open dataset have their paths in this map. */
-    if (ctx->out.routed.n > 0 && !ctx->out.bypass && gone != ctx->out.id)
+    /* What was routed for the open dataset is in this map alone. */
+    if (ctx->state == SCR_STATE_OUTPUT && !ctx->out.bypass && gone != ctx->out.id)
         return scr_no_memory(err);
     scr_filemap *map = scr_filemap_new();
     int rc = map ? scr_filemap_read(ctx->env.sys, ctx->cntl.map_path, map, &why)

@@ -455,6 +455,7 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, int *may_go,
         rc = scr_layout_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
+    scr_table_fini(&ctx->out.routed); /* makes room for what the encode needs */
     scr_hash *dset = scr_hash_new();
     rc = seal_dataset(ctx, &total, dset, err);
     double start = scr_now_mono();

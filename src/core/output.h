@@ -20,8 +20,8 @@ struct scr_older {
 
 /* A file of the open dataset, as SCR_Route_file gave it. */
 struct scr_routed {
-    struct scr_item item; /* name: where it goes, below the prefix */
-    const char *path;     /* to write to; the filemap's, in cache */
+    struct scr_item item; /* name: where it goes, below the prefix; */
+    const char *path;     /* to write to. In cache both are the filemap's */
     int waits;            /* next to a file that it replaces (store/replacing.h) */
 };
 

@@ -86,15 +86,19 @@ static int name_is_taken(void *arg, const char *rel)
     return taken;
 }
 
-/* *path becomes the filemap's. */
+/* A destination below the prefix, and the path to write to. */
+struct place {
+    const char *dest, *path;
+};
+
+/* The texts of at become the filemap's. */
 static int record_meta(struct scr_ctx *ctx, const char *rel, const char *name,
-                       const char *dest, const char **path, struct scr_err *err)
+                       struct place *at, struct scr_err *err)
 {
     struct scr_entry *e =
         scr_filemap_add_rank(ctx->cache.map, ctx->out.id, ctx->world.rank);
-    struct scr_file *f = e != NULL ? scr_table_add(&e->files, *path) : NULL;
+    struct scr_file *f = e != NULL ? scr_table_add(&e->files, at->path) : NULL;
     if (f != NULL) {
-        *path = f->item.name;
         scr_meta *meta = scr_file_need_meta(f, &e->files);
         scr_meta_set_text(meta, SCR_META_FILE, rel);
         scr_meta_set_text(meta, SCR_META_TYPE, "FULL");
@@ -103,7 +107,9 @@ static int record_meta(struct scr_ctx *ctx, const char *rel, const char *name,
         scr_meta_set_number(meta, SCR_META_RANKS, ctx->world.size);
         scr_meta_set_number(meta, SCR_META_DSET, ctx->out.id);
         scr_meta_set_text(meta, SCR_META_ORIG, name);
-        scr_meta_set_dest(meta, dest);
+        scr_meta_set_dest(meta, at->dest);
+        *at =
+            (struct place){ scr_arena_share(&e->files.arena, at->dest), f->item.name };
     }
     return f != NULL && scr_table_ok(&e->files) ? SCR_OK : scr_no_memory(err);
 }
@@ -118,13 +124,14 @@ static int choose_place(struct scr_ctx *ctx, const char *dest, char **rel, char 
     return scr_dir_make_private_parent(ctx->env.sys, ctx->out.rank_dir, *rel, err);
 }
 
-/* A name that is routed again gets the same path, which stays the caller's. */
-static int note_routed(struct scr_output *out, const char *dest, const char *path,
-                       int waits, struct scr_err *err)
+/* A name that is routed again gets the same path. The texts stay the caller's; one that
+ * is NULL could not be had. */
+static int note_routed(struct scr_output *out, const struct place *at, int waits,
+                       struct scr_err *err)
 {
-    struct scr_routed *r = path ? scr_table_add(&out->routed, dest) : NULL;
+    struct scr_routed *r = at->path ? scr_table_lend(&out->routed, at->dest) : NULL;
     TRY(r ? SCR_OK : scr_no_memory(err));
-    r->path = path;
+    r->path = at->path;
     r->waits = waits;
     return SCR_OK;
 }
@@ -142,9 +149,9 @@ static int register_file(struct scr_ctx *ctx, const char *name, const char *dest
     TRY_OUT(give(ctx->room, path, file, err));
     TRY_OUT(
         scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, path, err));
-    const char *kept = path;
-    TRY_OUT(record_meta(ctx, rel ? rel : dest, name, dest, &kept, err));
-    TRY_OUT(note_routed(out, dest, kept, 0, err));
+    struct place kept = { dest, path };
+    TRY_OUT(record_meta(ctx, rel ? rel : dest, name, &kept, err));
+    TRY_OUT(note_routed(out, &kept, 0, err));
 out:
     free(path);
     free(rel);
@@ -160,8 +167,9 @@ static int register_bypass(struct scr_ctx *ctx, const char *dest, char *file,
     int rc;
     TRY_OUT(scr_bypass_place(ctx, dest, &path, &waits, err));
     TRY_OUT(give(ctx->room, path, file, err));
-    TRY_OUT(note_routed(&ctx->out, dest, scr_arena_text(&ctx->out.routed.arena, path),
-                        waits, err));
+    struct scr_arena *kept = &ctx->out.routed.arena;
+    struct place at = { scr_arena_text(kept, dest), scr_arena_text(kept, path) };
+    TRY_OUT(note_routed(&ctx->out, &at, waits, err));
 out:
     free(path);
     return rc;

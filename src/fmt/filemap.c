@@ -275,7 +275,7 @@ static int merge_file(struct scr_table *to, const char *name, const struct scr_f
     struct scr_file *mine = scr_table_add(to, name);
     if (mine == NULL)
         return 0;
-    if (f->has_meta)
+    if (scr_file_meta(f) != NULL)
         scr_meta_merge(scr_file_need_meta(mine, to), &f->meta);
     mine->found = f->found > 0 ? f->found : mine->found;
     return scr_table_ok(to);
@@ -450,13 +450,12 @@ struct scr_file *scr_file_next(const struct scr_file *f)
 
 scr_meta *scr_file_meta(const struct scr_file *f)
 {
-    return f != NULL && f->has_meta ? (scr_meta *)&f->meta : NULL;
+    return f != NULL && f->meta.arena != NULL ? (scr_meta *)&f->meta : NULL;
 }
 
 scr_meta *scr_file_need_meta(struct scr_file *f, struct scr_table *files)
 {
     f->meta.arena = &files->arena;
-    f->has_meta = 1;
     return &f->meta;
 }
 

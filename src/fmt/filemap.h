@@ -23,10 +23,9 @@
 
 struct scr_file {
     struct scr_item item; /* name: the path */
-    int has_meta;
-    uint64_t found; /* bytes found, in lists that ranks exchange
+    uint64_t found;       /* bytes found, in lists that ranks exchange
                      * (par/migrate/holdings.h); 0 in a map that is written */
-    scr_meta meta;
+    scr_meta meta;        /* without an arena: nothing is recorded */
 };
 
 struct scr_entry {

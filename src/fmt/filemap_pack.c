@@ -17,10 +17,11 @@ static void pack_files(struct scr_str *s, const struct scr_table *files)
     scr_pack_count(s, files->n);
     for (SCR_EACH(const struct scr_file, f, files)) {
         scr_pack_key(s, f->item.name);
-        scr_pack_count(s, (size_t)(f->has_meta + (f->found > 0)));
-        if (f->has_meta) {
+        const scr_meta *meta = scr_file_meta(f);
+        scr_pack_count(s, (size_t)((meta != NULL) + (f->found > 0)));
+        if (meta != NULL) {
             scr_pack_key(s, "META");
-            scr_meta_pack(s, &f->meta);
+            scr_meta_pack(s, meta);
         }
         if (f->found > 0)
             scr_pack_u64(s, "FOUND", f->found);
@@ -164,11 +165,11 @@ static int unpack_number_key(struct scr_cursor *c, struct scr_table *seen)
 static void unpack_file(struct scr_cursor *c, struct scr_table *files,
                         struct scr_file *f)
 {
-    int found = 0;
+    int meta = 0, found = 0;
     for (size_t left = scr_cursor_enter(c); left > 0; left--) {
         const char *key = scr_cursor_key(c);
         if (strcmp(key, "META") == 0) {
-            once(c, &f->has_meta);
+            once(c, &meta);
             scr_meta_unpack(c, scr_file_need_meta(f, files));
         } else if (strcmp(key, "FOUND") == 0) {
             once(c, &found);

@@ -99,8 +99,8 @@ int scr_current_add(struct scr_current *c, const scr_meta *meta)
 const struct scr_file *scr_shelf_next(const struct scr_file *f)
 {
     enum scr_scheme s;
-    while (f != NULL &&
-           (!f->has_meta || scr_scheme_parse(f->meta.text[SCR_META_TYPE], &s)))
+    while (f != NULL && (scr_file_meta(f) == NULL ||
+                         scr_scheme_parse(f->meta.text[SCR_META_TYPE], &s)))
         f = scr_file_next(f);
     return f;
 }

@@ -144,7 +144,8 @@ static int complete_offer(struct dist *d, struct offer *o, struct scr_file *f,
                           struct scr_err *err)
 {
     uint64_t want = 0;
-    const scr_meta *meta = f->has_meta ? NULL : meta_elsewhere(d, f->item.name);
+    const scr_meta *meta =
+        scr_file_meta(f) != NULL ? NULL : meta_elsewhere(d, f->item.name);
     if (meta == NULL)
         return SCR_OK;
     if (scr_meta_get_filesize(meta, &want) == SCR_OK && f->found != want)
@@ -193,7 +194,7 @@ static int sort_own(struct dist *d, struct scr_table *away, struct scr_err *err)
         int in_place = strcmp(path, target) == 0;
         if (scr_table_add(in_place ? &d->safe : away, rel) == NULL)
             return scr_no_memory(err);
-        if (in_place && f->has_meta && !is_entered(d, target))
+        if (in_place && scr_file_meta(f) != NULL && !is_entered(d, target))
             rc = scr_holdings_enter(&d->h, rel, &f->meta, err);
     }
     return rc;

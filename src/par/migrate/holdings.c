@@ -206,7 +206,7 @@ static int note_intact(struct scr_holding *held, const char *rel, const char *pa
     *end = p;
     p->path = scr_arena_text(&held->rels.arena, path);
     o->found = size;
-    if (!o->has_meta && meta != NULL)
+    if (scr_file_meta(o) == NULL && meta != NULL)
         scr_meta_copy(scr_file_need_meta(o, &offer->files), meta);
     return p->path != NULL && scr_table_ok(&offer->files) ? SCR_OK : SCR_E_NOMEM;
 }
