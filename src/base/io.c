@@ -24,31 +24,54 @@ static size_t slice(size_t n)
 /* Lustre refuses to read and write where another node has a lock, if O_NONBLOCK is set.
  * Files of other kinds keep it, so that no process waits for the other end of a FIFO.
  */
-static int let_wait(const struct scr_sys *sys, const char *path, int flags, int fd,
-                    struct scr_err *err)
+static int let_wait(const struct scr_sys *sys, const char *path, int flags, int *fd,
+                    struct stat *st, struct scr_err *err)
 {
-    struct stat st;
-    TRY(scr_fd_stat(sys, fd, &st, path, err));
-    if (S_ISREG(st.st_mode))
-        sys->set_blocking(fd, flags);
-    return SCR_OK;
+    int rc = scr_fd_stat(sys, *fd, st, path, err);
+    if (rc != SCR_OK)
+        (void)scr_close(sys, fd, path, NULL); /* nothing was written */
+    else if (S_ISREG(st->st_mode))
+        sys->set_blocking(*fd, flags);
+    return rc;
+}
+
+static int open_path(const struct scr_sys *sys, const char *path, int flags,
+                     mode_t mode, int *fd, struct scr_err *err)
+{
+    do
+        *fd = sys->openat(AT_FDCWD, path, flags | O_CLOEXEC, mode);
+    while (*fd < 0 && errno == EINTR);
+    return *fd >= 0 ? SCR_OK : scr_fail(err, SCR_E_IO, errno, "open %s", path);
 }
 
 int scr_open(const struct scr_sys *sys, const char *path, int flags, mode_t mode,
              int *fd, struct scr_err *err)
 {
+    struct stat st;
     if (flags & O_NOFOLLOW)
         flags |= O_NONBLOCK | O_NOCTTY;
-    do
-        *fd = sys->openat(AT_FDCWD, path, flags | O_CLOEXEC, mode);
-    while (*fd < 0 && errno == EINTR);
-    if (*fd < 0)
-        return scr_fail(err, SCR_E_IO, errno, "open %s", path);
-    if ((flags & O_NONBLOCK) == 0 || (flags & O_EXCL))
+    TRY(open_path(sys, path, flags, mode, fd, err));
+    return (flags & O_NONBLOCK) == 0 || (flags & O_EXCL)
+               ? SCR_OK
+               : let_wait(sys, path, flags, fd, &st, err);
+}
+
+int scr_open_regular(const struct scr_sys *sys, const char *path, int flags, int *fd,
+                     struct stat *st, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    flags |= O_RDONLY | O_NONBLOCK | O_NOCTTY;
+    int rc = open_path(sys, path, flags, 0, fd, &why);
+    int other = why.sys == ELOOP || why.sys == ENXIO; /* a link, a socket */
+    if (rc == SCR_OK)
+        rc = let_wait(sys, path, flags, fd, st, &why);
+    if (rc == SCR_OK && S_ISREG(st->st_mode))
         return SCR_OK;
-    int rc = let_wait(sys, path, flags, *fd, err);
-    if (rc != SCR_OK)
-        (void)scr_close(sys, fd, path, NULL); /* nothing was written */
+    (void)scr_close(sys, fd, path, NULL); /* nothing was written */
+    if (rc == SCR_OK || other)
+        return scr_fail(err, SCR_E_UNSAFE, 0, "open %s: not a regular file", path);
+    if (err != NULL && err->code == SCR_OK)
+        *err = why;
     return rc;
 }
 
@@ -163,6 +186,14 @@ int scr_fsync(const struct scr_sys *sys, int fd, const char *path, struct scr_er
     return rc == 0 ? SCR_OK : scr_fail(err, SCR_E_IO, errno, "fsync %s", path);
 }
 
+int scr_file_sync(const struct scr_sys *sys, const char *path, struct scr_err *err)
+{
+    int fd;
+    TRY(scr_open(sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err));
+    int rc = scr_fsync(sys, fd, path, err);
+    return scr_first(rc, scr_close(sys, &fd, path, err));
+}
+
 /* --- loading --- */
 
 /* Reads to the end of the file, growing *buf from its first size; the file may be
@@ -201,11 +232,7 @@ static int load_once(const struct scr_sys *sys, const char *path, size_t max,
     struct stat st;
     *buf = NULL;
     *n = 0;
-    /* O_NONBLOCK: a FIFO in the place of a state file must not hang us. */
-    TRY_OUT(scr_open(sys, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err));
-    TRY_OUT(scr_fd_stat(sys, fd, &st, path, err));
-    if (!S_ISREG(st.st_mode))
-        TRY_OUT(scr_fail(err, SCR_E_UNSAFE, 0, "load %s: not a regular file", path));
+    TRY_OUT(scr_open_regular(sys, path, 0, &fd, &st, err));
     if ((uint64_t)st.st_size > max)
         TRY_OUT(
             scr_fail(err, SCR_E_RANGE, 0, "load %s: larger than %zu bytes", path, max));

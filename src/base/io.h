@@ -14,6 +14,10 @@
  * after the call. */
 int scr_open(const struct scr_sys *sys, const char *path, int flags, mode_t mode,
              int *fd, struct scr_err *err);
+/* Opens a regular file to be read, with O_NOFOLLOW in flags through no link (else 0);
+ * *st is of it. SCR_E_UNSAFE: it is something else. */
+int scr_open_regular(const struct scr_sys *sys, const char *path, int flags, int *fd,
+                     struct stat *st, struct scr_err *err);
 /* Closes *fd if it is >= 0 and sets it to -1. A failed close of a written file is
  * SCR_E_IO, also with EINTR: then it is not known whether the bytes arrived. */
 int scr_close(const struct scr_sys *sys, int *fd, const char *path,
@@ -47,6 +51,8 @@ int scr_rewind(const struct scr_sys *sys, int fd, const char *path,
 int scr_resize(const struct scr_sys *sys, int fd, uint64_t n, const char *path,
                struct scr_err *err);
 int scr_fsync(const struct scr_sys *sys, int fd, const char *path, struct scr_err *err);
+/* The same of the file at path, through no link. */
+int scr_file_sync(const struct scr_sys *sys, const char *path, struct scr_err *err);
 
 /* The whole file into a malloc'd buffer (one NUL byte is appended, not counted in *n).
  * A file larger than max bytes is SCR_E_RANGE; an absent one SCR_E_NOENT; a directory

@@ -331,7 +331,6 @@ static int sync_file(struct scr_ctx *ctx, const char *dest, const char *path,
 {
     struct stat st;
     struct scr_err why = SCR_ERR_INIT;
-    int fd = -1;
     int rc = scr_file_stat(ctx->env.sys, path, &st, &why);
     if (rc == SCR_E_NOENT)
         return scr_fail(err, SCR_E_MISSING, 0, "%s was routed but never written", dest);
@@ -339,11 +338,7 @@ static int sync_file(struct scr_ctx *ctx, const char *dest, const char *path,
         return scr_fail(err, rc, 0, "%s", why.text);
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "%s is no regular file", path);
-    TRY_OUT(scr_open(ctx->env.sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err));
-    TRY_OUT(scr_fsync(ctx->env.sys, fd, path, err));
-out:
-    scr_close(ctx->env.sys, &fd, path, NULL); /* only read from */
-    return rc;
+    return scr_file_sync(ctx->env.sys, path, err);
 }
 
 /* Also files of other ranks: each node writes back what was written on it. */

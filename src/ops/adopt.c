@@ -253,16 +253,6 @@ static int check_ranks(struct job *j, struct scr_err *err)
 
 /* --- reading --- */
 
-static int sync_file(const struct job *j, const char *path, struct scr_err *err)
-{
-    int fd = -1;
-    int rc = scr_open(j->env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
-    if (rc == SCR_OK)
-        rc = scr_fsync(j->env->sys, fd, path, err);
-    int closed = scr_close(j->env->sys, &fd, path, rc == SCR_OK ? err : NULL);
-    return rc == SCR_OK ? closed : rc;
-}
-
 static int sum_file(struct job *j, struct scr_listed *f, struct scr_err *err)
 {
     struct scr_file_sum sum = { .told = scr_progress_add, .arg = j->what->progress };
@@ -272,7 +262,7 @@ static int sum_file(struct job *j, struct scr_listed *f, struct scr_err *err)
     if (sum.size != f->size)
         TRY_OUT(
             scr_fail(err, SCR_E_CORRUPT, 0, "%s: it changed while it was read", path));
-    TRY_OUT(sync_file(j, path, err));
+    TRY_OUT(scr_file_sync(j->env->sys, path, err));
     scr_listed_set_crc(f, sum.crc);
     j->out->files++;
     j->out->bytes += sum.size;

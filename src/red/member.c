@@ -200,10 +200,11 @@ static int check_size(const struct scr_member *m, const char *path, uint64_t siz
 static int open_data(struct scr_member *m, struct scr_err *err)
 {
     int write = m->flags & SCR_MEMBER_WRITE_DATA;
+    size_t n = (m->flags & SCR_MEMBER_SIZES_SEEN) != 0 && !write ? 0 : m->nfiles;
     int rc = SCR_OK;
     scr_fdcache_init(&m->fds, m->env->sys, write ? O_RDWR | O_CREAT : O_RDONLY,
                      FDS_PER_SET / m->g->n);
-    for (size_t f = 0; rc == SCR_OK && f < m->nfiles; f++) {
+    for (size_t f = 0; rc == SCR_OK && f < n; f++) {
         uint64_t size = m->files[f].size;
         const char *path;
         int fd;
@@ -510,28 +511,11 @@ int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off,
     return rc;
 }
 
-/* Opens a regular file, and nothing else: no link, and no pipe is waited for. */
-static int open_regular(const struct scr_env *env, const char *path, int *fd,
-                        struct stat *st, struct scr_err *err)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, fd, &why);
-    if (rc != SCR_OK && why.sys != ELOOP && why.sys != ENXIO)
-        return scr_fail(err, rc, 0, "%s", why.text);
-    if (rc == SCR_OK && env->sys->fstat(*fd, st) != 0)
-        rc = scr_fail(err, SCR_E_IO, errno, "stat %s", path);
-    else if (rc != SCR_OK || !S_ISREG(st->st_mode))
-        rc = scr_fail(err, SCR_E_UNSAFE, 0, "read %s: not a regular file", path);
-    if (rc != SCR_OK)
-        (void)scr_close(env->sys, fd, path, NULL);
-    return rc;
-}
-
 int scr_file_sum(const struct scr_env *env, const char *path, struct scr_file_sum *sum,
                  struct scr_err *err)
 {
     struct stat st;
-    int fd = -1, rc = open_regular(env, path, &fd, &st, err);
+    int fd = -1, rc = scr_open_regular(env->sys, path, O_NOFOLLOW, &fd, &st, err);
     if (rc != SCR_OK)
         return rc;
     if (sum->off > (uint64_t)st.st_size)

@@ -26,7 +26,9 @@ enum {
     SCR_MEMBER_WRITE_PARITY = 8,
     /* no CRC is kept of what passes; scr_member_finish leaves it alone */
     SCR_MEMBER_NO_DATA_CRC = 16,
-    SCR_MEMBER_NO_PARITY_CRC = 32
+    SCR_MEMBER_NO_PARITY_CRC = 32,
+    /* The caller has just seen that the files to be read have their sizes. */
+    SCR_MEMBER_SIZES_SEEN = 64
 };
 
 /* A member, to be opened. */

@@ -428,14 +428,6 @@ static int close_parts(struct rebuild *r, struct scr_err *err)
     return rc;
 }
 
-static int sync_file(const struct rebuild *r, const char *path, struct scr_err *err)
-{
-    int fd;
-    TRY(scr_open(r->env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err));
-    int rc = scr_fsync(r->env->sys, fd, path, err);
-    return scr_first(rc, scr_close(r->env->sys, &fd, path, err));
-}
-
 /* Files that were good all the time stay as they are, with their times and modes. Their
  * copies go first: so a temporary file left by a crash always belongs to something that
  * still counts as lost, and the next rebuild uses its name again. */
@@ -498,7 +490,7 @@ static int sync_one(const struct rebuild *r, const char *tmp, const char *path,
                     struct scr_err *err)
 {
     (void)path;
-    return sync_file(r, tmp, err);
+    return scr_file_sync(r->env->sys, tmp, err);
 }
 
 static int rename_one(const struct rebuild *r, const char *tmp, const char *path,

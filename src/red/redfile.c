@@ -584,10 +584,7 @@ static int open_header(const struct scr_env *env, const char *path, int *fd,
 {
     struct stat st;
     *size = 0;
-    TRY(scr_file_stat(env->sys, path, &st, err));
-    if (!S_ISREG(st.st_mode))
-        return scr_fail(err, SCR_E_UNSAFE, 0, "read %s: not a regular file", path);
-    TRY(scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, fd, err));
+    TRY(scr_open_regular(env->sys, path, O_NOFOLLOW, fd, &st, err));
     return claimed_size(env, *fd, path, (uint64_t)st.st_size, size, err);
 }
 

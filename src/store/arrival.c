@@ -211,17 +211,6 @@ int scr_arrival_packed_parse(const char *name, uint64_t *stamp, struct scr_packe
     return 1;
 }
 
-static int sync_file(const struct scr_env *env, const char *path, struct scr_err *err)
-{
-    int fd = -1;
-    int rc = scr_open(env->sys, path, O_WRONLY | O_NOFOLLOW, 0, &fd, err);
-    if (rc == SCR_OK)
-        rc = scr_fsync(env->sys, fd, path, err);
-    int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? closed : rc;
-    return rc == SCR_OK ? scr_dir_sync_parent(env->sys, path, err) : rc;
-}
-
 int scr_arrival_arrived(const struct scr_arrival *a, uint64_t stamp,
                         struct scr_err *err)
 {
@@ -234,7 +223,9 @@ int scr_arrival_arrived(const struct scr_arrival *a, uint64_t stamp,
     if (rc == SCR_OK)
         rc = append(a->env, file, &s, err);
     if (rc == SCR_OK)
-        rc = sync_file(a->env, file, err);
+        rc = scr_file_sync(a->env->sys, file, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_sync_parent(a->env->sys, file, err);
     scr_str_free(&s);
     free(file);
     free(all);

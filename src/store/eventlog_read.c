@@ -98,24 +98,12 @@ out:
     return rc;
 }
 
-/* A FIFO or a directory in the place of the log must not hang a reader. */
-static int open_log(const struct scr_env *env, const char *path, int *fd,
-                    struct stat *st, struct scr_err *err)
-{
-    TRY(scr_open(env->sys, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, fd, err));
-    if (env->sys->fstat(*fd, st) != 0)
-        return scr_fail(err, SCR_E_IO, errno, "read %s", path);
-    if (!S_ISREG(st->st_mode))
-        return scr_fail(err, SCR_E_UNSAFE, 0, "read %s: it is no file", path);
-    return SCR_OK;
-}
-
 int scr_eventlog_walk_file(const struct scr_env *env, const char *path,
                            struct scr_eventlog_reader *r, struct scr_err *err)
 {
     int fd = -1;
     struct stat st;
-    int rc = open_log(env, path, &fd, &st, err);
+    int rc = scr_open_regular(env->sys, path, 0, &fd, &st, err);
     if (rc == SCR_OK)
         rc = walk_open(SCR_FD(env->sys, fd, path), &st, r, err);
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
@@ -126,7 +114,7 @@ static int open_if_there(const struct scr_env *env, const char *path, int *fd,
                          struct stat *st, struct scr_err *err)
 {
     *st = (struct stat){ 0 };
-    int rc = open_log(env, path, fd, st, err);
+    int rc = scr_open_regular(env->sys, path, 0, fd, st, err);
     if (rc != SCR_E_NOENT)
         return rc;
     scr_err_clear(err);

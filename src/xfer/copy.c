@@ -46,17 +46,6 @@ char *scr_copy_tmp_parse(const char *base, int *tag)
     return scr_asprintf("%.*s", (int)(dot - base), base);
 }
 
-/* O_NONBLOCK: a FIFO in the place of a file must not stop us. */
-static int open_source(const struct scr_sys *sys, const struct scr_copy *job, int *fd,
-                       struct stat *st, struct scr_err *err)
-{
-    TRY(scr_open(sys, job->src, O_RDONLY | O_NONBLOCK, 0, fd, err));
-    TRY(scr_fd_stat(sys, *fd, st, job->src, err));
-    if (!S_ISREG(st->st_mode))
-        return scr_fail(err, SCR_E_UNSAFE, 0, "copy %s: not a regular file", job->src);
-    return SCR_OK;
-}
-
 /* Starts to write bytes to the device while the rest is copied: the last n bytes up to
  * `end`. A hint: what fails there, fsync says. */
 static void sync_ahead(const struct scr_sys *sys, int out, uint64_t end, size_t n)
@@ -86,19 +75,24 @@ static int put(const struct scr_stream *s, const void *bytes, size_t n,
 }
 
 /* Copies in to out from byte got->size on, up to the end that the file has then: it may
- * have been cut or have grown since it was opened. */
+ * have been cut or have grown since it was opened. Of bytes that are known by their CRC
+ * there are none behind those that it is of. */
 static int pump(const struct scr_stream *s, struct scr_err *err)
 {
-    int is_short = s->job->buf > 0 && s->job->buf < SCR_COPY_SLICE;
-    size_t cap = is_short ? s->job->buf : SCR_COPY_SLICE, n = cap;
+    const struct scr_copy *job = s->job;
+    int is_short = job->buf > 0 && job->buf < SCR_COPY_SLICE;
+    size_t cap = is_short ? job->buf : SCR_COPY_SLICE, n = cap;
+    uint64_t end = job->size != NULL && job->crc != NULL ? *job->size : UINT64_MAX;
     void *buf = malloc(cap);
     int rc;
     TRY_OUT(buf ? SCR_OK : scr_no_memory(err));
-    while (n == cap) {
-        TRY_OUT(scr_pread_upto(SCR_FD(s->sys, s->in, s->job->src), buf, cap,
+    while (n == cap && s->got->size < end) {
+        size_t most = end - s->got->size < cap ? (size_t)(end - s->got->size) : cap;
+        TRY_OUT(scr_pread_upto(SCR_FD(s->sys, s->in, job->src), buf, most,
                                (off_t)s->got->size, &n, err));
         TRY_OUT(put(s, buf, n, err));
     }
+    rc = SCR_OK;
 out:
     free(buf);
     return rc;
@@ -195,7 +189,7 @@ int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
     s.tmp = file->tmp;
     int rc = file->tmp ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK)
-        rc = open_source(sys, job, &s.in, &got->st, err);
+        rc = scr_open_regular(sys, job->src, 0, &s.in, &got->st, err);
     if (rc == SCR_OK)
         rc = check_source(job, &got->st, err);
     if (rc == SCR_OK)
@@ -271,7 +265,7 @@ int scr_copy_check(const struct scr_sys *sys, const struct scr_copy *job,
     };
     *got = (struct scr_copied){ 0 };
     int rc;
-    TRY_OUT(open_source(sys, job, &s.in, &got->st, err));
+    TRY_OUT(scr_open_regular(sys, job->src, 0, &s.in, &got->st, err));
     TRY_OUT(check_source(job, &got->st, err));
     TRY_OUT(move(&s, err));
     TRY_OUT(check(job, got, err));

@@ -115,8 +115,9 @@ static int encode_all(struct scr_redset *r, const char *dset_dir,
         have[i] = SCR_HAVE_DATA;
     int rc = start_redfile(r, dset_dir, err);
     struct scr_redset_run run = { .have = have,
-                                  .flags =
-                                      SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_PARITY,
+                                  .flags = SCR_MEMBER_READ_DATA |
+                                           SCR_MEMBER_SIZES_SEEN |
+                                           SCR_MEMBER_WRITE_PARITY,
                                   .files = r->files,
                                   .redpath = r->redpath,
                                   .want_crc = r->p->crc };

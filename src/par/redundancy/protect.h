@@ -46,13 +46,13 @@ struct scr_protection {
 };
 
 /* Writes this rank's redundancy file <dset_dir>/.scr/<name> for the files listed in map
- * under (id, world rank), whose META has SIZE; fills CRC into the METAs, adds the
- * redundancy file to map (META TYPE = scheme, SIZE) and sets FILES and the tag
- * CHUNKCRC, and stores REDDESC: {TYPE, FAILURES, SET_ID, RANKS=<world size>,
- * GROUP/{RANKS, RANK/<i>/<world>}, MEMBER, INDEX, STORE, CACHE dir}. Collective over
- * the sets; rc: of this rank until now. The code is this rank's own, to be agreed on;
- * after a failure anywhere redundancy files may be left, the caller deletes the
- * dataset. */
+ * under (id, world rank), whose META has SIZE: the caller has just looked, it is not
+ * checked here. Fills CRC into the METAs, adds the redundancy file to map (META TYPE =
+ * scheme, SIZE) and sets FILES and the tag CHUNKCRC, and stores REDDESC: {TYPE,
+ * FAILURES, SET_ID, RANKS=<world size>, GROUP/{RANKS, RANK/<i>/<world>}, MEMBER, INDEX,
+ * STORE, CACHE dir}. Collective over the sets; rc: of this rank until now. The code is
+ * this rank's own, to be agreed on; after a failure anywhere redundancy files may be
+ * left, the caller deletes the dataset. */
 int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int rc,
                     struct scr_err *err);
 
