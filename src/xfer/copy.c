@@ -229,8 +229,9 @@ int scr_copy_commit(const struct scr_sys *sys, const struct scr_copy *job,
     int rc = scr_copy_sync(sys, job, file, err);
     if (rc != SCR_OK || file->tmp == NULL)
         return rc;
-    rc = job->fresh ? scr_file_rename_new(sys, file->tmp, job->dst, err)
-                    : scr_file_rename(sys, file->tmp, job->dst, err);
+    if (strcmp(file->tmp, job->dst) != 0)
+        rc = job->fresh ? scr_file_rename_new(sys, file->tmp, job->dst, err)
+                        : scr_file_rename(sys, file->tmp, job->dst, err);
     if (rc != SCR_OK)
         scr_file_remove(sys, file->tmp,
                         NULL); /* the first error is the one to report */

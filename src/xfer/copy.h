@@ -45,11 +45,12 @@ enum { SCR_COPY_SLICE = 128 << 10 };
 
 struct scr_copy {
     const char *src, *dst;
-    const char
-        *tmp;   /* temporary name, on dst's file system; NULL: next to dst, from tag */
-    int tag;    /* makes the temporary unique among writers into one directory: the
+    const char *tmp; /* temporary name, on dst's file system; NULL: next to dst, from
+                        tag; dst itself, where nobody looks before the copy has ended:
+                        what is there goes first */
+    int tag;         /* makes the temporary unique among writers into one directory: the
                    world rank, or a process id */
-    size_t buf; /* bytes read at a time; 0: SCR_COPY_SLICE, and at most so many */
+    size_t buf;      /* bytes read at a time; 0: SCR_COPY_SLICE, and at most so many */
     const uint64_t *size;        /* what src must be; NULL: anything. Of plain bytes */
     const uint32_t *crc;         /* of src; NULL: any. Implies want_crc */
     int want_crc;                /* compute the CRC in the pass */

@@ -41,9 +41,17 @@ static void leave(void)
         c->together[0]--;
 }
 
+/* A temporary, or a file of a rank that is fetched, which has its own name at once. */
+static int begins_copy(const char *path, int flags)
+{
+    return (flags & O_CREAT) != 0 &&
+           (strstr(path, SCR_COPY_TMP) != NULL ||
+            ((flags & O_EXCL) != 0 && strstr(path, "/rank.") != NULL));
+}
+
 static int p_openat(int dirfd, const char *path, int flags, mode_t mode)
 {
-    int copy = strstr(path, SCR_COPY_TMP) != NULL && (flags & O_CREAT) != 0;
+    int copy = begins_copy(path, flags);
     if (copy && c->open_error)
         return refuse(c->open_error);
     if (c->fail_path != NULL && (flags & O_CREAT) && strstr(path, c->fail_path) != NULL)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A parallel file system that does what a test wants with the files that are copied to
  * it: holds them up, is slow, full or read-only. pfs_sys is scr_sys_posix except for
- * the temporary files of copies (xfer/copy.h), which it knows by their names. Threads
- * may use it. */
+ * the files that copies write (xfer/copy.h), which it knows by their names. Threads may
+ * use it. */
 #ifndef SCR_TEST_HELPER_PFS_H
 #define SCR_TEST_HELPER_PFS_H
 

@@ -176,6 +176,30 @@ static void what_is_not_as_recorded_is_refused(void **state)
     }
 }
 
+/* No rename: the file has its name from its first byte on. A link in its place goes. */
+static void under_its_own_name_a_file_is_whole_or_gone(void **state)
+{
+    (void)state;
+    const uint64_t size = BYTES;
+    const uint32_t crc = scr_crc32(0, bytes, BYTES), other = crc ^ 1;
+    const char *victim = test_path("victim");
+    struct scr_copy job = { .src = src, .dst = dst, .tmp = dst, .size = &size };
+    struct scr_copied got;
+    test_put(victim, "mine", 4);
+    (void)unlink(dst);
+    assert_int_equal(symlink(victim, dst), 0);
+    test_fault_arm(TEST_RENAMEAT, 0, EIO, TEST_FOREVER);
+    job.crc = &crc;
+    assert_int_equal(copy(&job, &got), SCR_OK);
+    assert_int_equal(test_fault_off(), 0);
+    assert_holds(dst, bytes, BYTES);
+    assert_holds(victim, "mine", 4);
+    job.crc = &other;
+    assert_int_equal(copy(&job, &got), SCR_E_CORRUPT);
+    assert_int_equal(access(dst, F_OK), -1);
+    assert_no_leftovers();
+}
+
 static void sources_that_are_no_files_are_refused(void **state)
 {
     (void)state;
@@ -460,6 +484,7 @@ int main(void)
         CASE(sync_is_one_fsync_and_no_sync_none),
         CASE(what_will_be_synced_goes_ahead_and_whether_it_can_does_not_matter),
         CASE(what_is_not_as_recorded_is_refused),
+        CASE(under_its_own_name_a_file_is_whole_or_gone),
         CASE(sources_that_are_no_files_are_refused),
         CASE(links_in_the_way_are_replaced_not_followed),
         CASE(the_longest_name_can_be_copied),

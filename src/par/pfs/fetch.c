@@ -26,7 +26,6 @@ struct fetch {
     struct fetched *file;       /* those */
     size_t n;
     struct scr_table names; /* those in cache */
-    char *tmp;              /* name of the file being copied */
     int announced;          /* code of the step before they are copied */
 };
 
@@ -110,7 +109,6 @@ static int announce(struct fetch *f, const scr_hash *dset, struct scr_err *err)
     int rank = f->at.world->rank, rc = choose_names(f, err);
     scr_filemap_add_rank(f->to->map, f->at.id, rank);
     scr_filemap_set_dataset(f->to->map, f->at.id, rank, dset);
-    scr_filemap_add_file(f->to->map, f->at.id, rank, f->tmp);
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++)
         rc = announce_file(f, &f->file[i], err);
     if (rc == SCR_OK && f->to->cntl != NULL)
@@ -141,13 +139,14 @@ static int dataset_code(const struct fetch *f, const char *src, int rc)
     return rc;
 }
 
+/* Under its own name: the record says that it is not complete. */
 static int copy_file(struct fetch *f, const char *path, const struct scr_listed *is,
                      struct scr_copied *got, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     char *src = NULL;
     struct scr_copy job = { .dst = path,
-                            .tmp = f->tmp,
+                            .tmp = path,
                             .buf = f->o->buf,
                             .want_crc = f->o->crc,
                             .mode_or = S_IRUSR | S_IWUSR };
@@ -266,16 +265,12 @@ int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *
                        .to = to,
                        .list = &list,
                        .names = SCR_TABLE_OF(struct scr_item) };
-    if (rc == SCR_OK && (f.tmp = cache_path(&f, SCR_COPY_TMP)) == NULL)
-        rc = scr_no_memory(err);
     rc = learn_all(&f, rc, dset, err);
     if (rc == SCR_OK) {
         f.announced = announce(&f, dset, err);
         rc = scr_first(f.announced, take_turns_all(&f, fetch_files, err));
         if (rc == SCR_OK) { /* all files are there */
-            int rank = at->world->rank;
-            scr_filemap_remove_file(to->map, at->id, rank, f.tmp);
-            scr_filemap_set_expected_files(to->map, at->id, rank, (int)f.n);
+            scr_filemap_set_expected_files(to->map, at->id, at->world->rank, (int)f.n);
             rc = scr_filemap_ok(to->map) ? SCR_OK : scr_no_memory(err);
         }
         rc = scr_agree_all(at->world, rc, err);
@@ -283,7 +278,6 @@ int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *
     scr_rank2file_fini(&list);
     scr_table_fini(&f.names);
     free(f.file);
-    free(f.tmp);
     return rc;
 }
 
