@@ -60,11 +60,12 @@ static int check_halt(const struct job *job, struct scr_err *err, int *stop)
 {
     char *why = NULL;
     int64_t end = 0;
+    int is_end;
     struct scr_err unknown = SCR_ERR_INIT;
     if (scr_rm_end_time(&job->rm, &end, &unknown) != SCR_OK)
         scr_log(job->t->env.log, SCR_LOG_WARN, "end of the allocation not known: %s",
                 unknown.text);
-    int rc = scr_job_halted(job, &job->t->prefix, end, &why, err);
+    int rc = scr_job_halted(job, &job->t->prefix, end, &why, &is_end, err);
     if (why != NULL) {
         scr_tool_print_line(job->t, "halt condition: %s", why);
         *stop = 1;

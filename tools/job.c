@@ -3,6 +3,7 @@
 #include "job.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/cwd.h"
@@ -133,12 +134,13 @@ int scr_job_needs(const struct job *job, const struct scr_prefix *prefix, size_t
 }
 
 int scr_job_halted(const struct job *job, const struct scr_prefix *prefix,
-                   int64_t end_time, char **why, struct scr_err *err)
+                   int64_t end_time, char **why, int *is_end, struct scr_err *err)
 {
     struct scr_halt h;
     struct scr_err cause = SCR_ERR_INIT;
     scr_hash *file = scr_hash_new();
     *why = NULL;
+    *is_end = 0;
     int rc = scr_prefix_state_read(&job->t->env, prefix, "halt.scr", file, &cause);
     if (rc == SCR_OK)
         rc = scr_halt_get(file, &h, &cause);
@@ -150,7 +152,9 @@ int scr_job_halted(const struct job *job, const struct scr_prefix *prefix,
         if (scr_halt_is_of_another(file, job->prm.job_id))
             h.reason = NULL;
         scr_halt_add_job(&h, (int64_t)job->prm.halt_seconds, end_time);
-        (void)scr_halt_due(&h, (int64_t)time(NULL), why);
+        const char *word = scr_halt_due(&h, (int64_t)time(NULL), why);
+        *is_end =
+            h.reason == NULL && word != NULL && strcmp(word, SCR_HALT_JOB_END) == 0;
     }
     scr_hash_delete(file);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", cause.text);

@@ -50,8 +50,10 @@ int scr_job_needs(const struct job *job, const struct scr_prefix *prefix, size_t
                   size_t *need, const char **from, struct scr_err *err);
 
 /* Whether a halt condition keeps a run of this job from starting. *why: malloc'd, NULL:
- * none does. A damaged halt file is a warning, and the end of the job still counts. */
+ * none does. *is_end: 1 if it is the end of the allocation, which scr_halt neither
+ * lists nor removes. A damaged halt file is a warning, and the end of the job still
+ * counts. */
 int scr_job_halted(const struct job *job, const struct scr_prefix *prefix,
-                   int64_t end_time, char **why, struct scr_err *err);
+                   int64_t end_time, char **why, int *is_end, struct scr_err *err);
 
 #endif

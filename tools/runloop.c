@@ -283,9 +283,12 @@ static int has_nodes(struct runloop *l, int *go, struct scr_err *err)
 static int is_halted(struct runloop *l, int *halted, struct scr_err *err)
 {
     char *why;
-    int rc = scr_job_halted(&l->job, &l->t->prefix, l->end_time, &why, err);
+    int is_end = 0;
+    int rc = scr_job_halted(&l->job, &l->t->prefix, l->end_time, &why, &is_end, err);
     *halted = rc == SCR_OK && (why != NULL || l->asked > 0);
-    if (why != NULL)
+    if (why != NULL && is_end)
+        SAY(l, SCR_LOG_NOTE, "no %srun: %s", l->runs ? "other " : "", why);
+    else if (why != NULL)
         SAY(l, SCR_LOG_NOTE,
             "no %srun: %s (scr_halt --list --prefix %s shows the conditions, scr_halt "
             "--remove deletes them)",

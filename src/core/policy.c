@@ -161,6 +161,11 @@ static void note_halt(struct scr_ctx *ctx, const struct halt_edit *e)
     if (!e->due || ctx->halt)
         return;
     ctx->halt = 1;
+    /* No command lists or removes the end of the allocation. */
+    if (e->why != NULL && e->word != NULL && strcmp(e->word, SCR_HALT_JOB_END) == 0) {
+        scr_log(&ctx->log, SCR_LOG_NOTE, "the job is halted: %s", e->why);
+        return;
+    }
     scr_log(&ctx->log, SCR_LOG_NOTE,
             "the job is halted: %s (scr_halt --list --prefix %s shows the conditions, "
             "scr_halt --remove deletes them so that it runs again)",

@@ -81,9 +81,15 @@ const char *scr_halt_due(const struct scr_halt *h, int64_t now, char **why)
         return "EXIT_AFTER_TIME";
     }
     if (h->exit_before >= 0 && now >= h->exit_before - early) {
-        *why = scr_asprintf("less than %" PRId64 " seconds left before %s", early,
-                            scr_format_stamp(h->exit_before, when, sizeof when));
-        return h->is_job_end ? "TIME_LIMIT" : "EXIT_BEFORE_TIME";
+        scr_format_stamp(h->exit_before, when, sizeof when);
+        *why = h->is_job_end
+                   ? scr_asprintf("less than %" PRId64
+                                  " seconds left before the end of the allocation, %s "
+                                  "(SCR_HALT_SECONDS, SCR_END_TIME)",
+                                  early, when)
+                   : scr_asprintf("less than %" PRId64 " seconds left before %s", early,
+                                  when);
+        return h->is_job_end ? SCR_HALT_JOB_END : "EXIT_BEFORE_TIME";
     }
     return NULL;
 }
@@ -108,7 +114,7 @@ void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time
 /* Reasons that libraries record. */
 static int is_of_a_run(const char *reason)
 {
-    static const char *const words[] = { SCR_HALT_FINALIZED, "TIME_LIMIT",
+    static const char *const words[] = { SCR_HALT_FINALIZED, SCR_HALT_JOB_END,
                                          "NO_CHECKPOINTS_LEFT", "EXIT_AFTER_TIME",
                                          "EXIT_BEFORE_TIME" };
     for (size_t i = 0; reason != NULL && i < sizeof words / sizeof *words; i++)

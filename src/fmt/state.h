@@ -41,6 +41,7 @@ void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time
 #define SCR_HALT_EXIT_JOB  "ExitJobId"
 #define SCR_HALT_FINALIZED "SCR_FINALIZE_CALLED"
 #define SCR_HALT_ASKED     "JOB_HALTED"
+#define SCR_HALT_JOB_END   "TIME_LIMIT"
 int scr_halt_is_of_another(const scr_hash *h, const char *job_id);
 
 /* --- flush.scr: DATASET/<id>/{NAME, LOCATION/{CACHE,PFS,FLUSHING,SYNC_FLUSHING}, CKPT,

@@ -132,7 +132,8 @@ says "the next run starts in 10 seconds" "no other run: no checkpoints left"
 again
 SCR_HALT_SECONDS=100 SCR_END_TIME=$(($(date +%s) + 50)) run scr_mpirun ./job 0
 has_status 0
-says "no run: less than 100 seconds left"
+says "no run: less than 100 seconds left before the end of the allocation, "
+grep -q '(SCR_HALT_SECONDS, SCR_END_TIME)$' "$err" || fail "the settings, and no advice that does not help"
 check "not run" ! -e runs
 again
 SCR_HALT_SECONDS=100 run scr_mpirun ./job 0

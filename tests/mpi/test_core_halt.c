@@ -50,9 +50,17 @@ JOB_CASE(a_damaged_halt_file_does_not_hide_the_end_of_the_allocation, 4)
     long now = (long)time(NULL);
     MPI_Bcast(&now, 1, MPI_LONG, 0, job->comm);
     snprintf(end, sizeof end, "SCR_END_TIME=%ld", now + 30);
+    job->out = tmpfile();
     ctx = job_start(job, nodes, "SCR_HALT_SECONDS=60", end, NULL);
     CHECK_INT(ctx->halt, 1);
+    /* The settings that say so are named; scr_halt neither lists nor removes them. */
+    CHECK_INT(job_said(job, "the job is halted: less than 60 seconds left before the "
+                            "end of the allocation, 20"),
+              1);
+    CHECK_INT(job_said(job, " (SCR_HALT_SECONDS, SCR_END_TIME)"), 1);
+    CHECK_INT(job_said(job, "scr_halt --"), 0);
     job_kill(job, ctx);
+    fclose(job->out);
 }
 
 static struct scr_ctx *start_in_allocation(struct job *job, const char *id, long end)
