@@ -29,8 +29,16 @@
 /* A start that waits for a lock says so after that time. */
 enum { TELL_MS = 1000 };
 
-static const char to_do[] =
-    "end that run first, or give this run its own prefix directory (SCR_PREFIX)";
+/* The mpirun of another MPI starts each process as a run of one rank. */
+static const char *to_do(const struct scr_ctx *ctx)
+{
+    return ctx->world.size > 1
+               ? "end that run first, or give this run its own prefix directory "
+                 "(SCR_PREFIX)"
+               : "end that run first, or give this run its own prefix directory "
+                 "(SCR_PREFIX); this run has one rank: if several were started, their "
+                 "mpirun is not that of the MPI of the program";
+}
 
 /* A lock that another run may hold. */
 struct tenure {
@@ -68,7 +76,7 @@ static void tell(const struct scr_ctx *ctx, const struct tenure *t, int left_ms)
             "another run of job %s still uses the prefix directory %s (%s), this run "
             "waits until %s (%d s) for it to end: %s",
             ctx->prm.job_id, ctx->prefix.path, name_holder(ctx, t, &who),
-            scr_format_stamp(time(NULL) + left_s, end, sizeof end), left_s, to_do);
+            scr_format_stamp(time(NULL) + left_s, end, sizeof end), left_s, to_do(ctx));
 }
 
 static int refuse(const struct scr_ctx *ctx, const struct tenure *t,
@@ -78,8 +86,8 @@ static int refuse(const struct scr_ctx *ctx, const struct tenure *t,
     return scr_fail(err, SCR_E_TAKEN, 0,
                     "another run of job %s still uses the prefix directory %s (%s): "
                     "%s%s%s; nothing was changed",
-                    ctx->prm.job_id, ctx->prefix.path, name_holder(ctx, t, &who), to_do,
-                    t->is_keyed ? "; if its node was lost, remove " : "",
+                    ctx->prm.job_id, ctx->prefix.path, name_holder(ctx, t, &who),
+                    to_do(ctx), t->is_keyed ? "; if its node was lost, remove " : "",
                     t->is_keyed ? t->path : "");
 }
 

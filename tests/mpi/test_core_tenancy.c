@@ -354,6 +354,26 @@ JOB_CASE(a_run_that_waits_says_for_whom_and_until_when, 4)
     job_end(job, job_start(job, "n1,n2", NULL));
 }
 
+/* Ranks that the mpirun of another MPI starts are runs of one rank each. */
+JOB_CASE(a_run_of_one_rank_that_waits_says_what_mpirun_may_have_done, 1)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    if (!job->in)
+        return;
+    struct scr_ctx *ctx = job_start(job, "n1", NULL);
+    job->out = tmpfile();
+    struct scr_ctx *other = job_make(job, "n1", NULL);
+    other->lease_ms = 1200;
+    CHECK_RC(scr_init_all(other, job->comm, &err), SCR_E_TAKEN, &err);
+    CHECK(strstr(err.text, "; this run has one rank: if several were started, their "
+                           "mpirun is not that of the MPI of the program"));
+    CHECK_INT(job_said(job, "for it to end: end that run first, or give this run"), 1);
+    CHECK_INT(job_said(job, "; this run has one rank: if several were started, "), 1);
+    job_kill(job, other);
+    job_end(job, ctx);
+    fclose(job->out);
+}
+
 /* Without locks there is no protection, and no run is refused. */
 JOB_CASE(without_locks_all_continues, 4)
 {
@@ -378,6 +398,7 @@ int main(int argc, char **argv)
                   RUN(every_call_of_the_first_start_may_fail),
                   RUN(jobs_with_other_prefixes_run_side_by_side),
                   RUN(a_second_run_of_a_prefix_is_refused),
+                  RUN(a_run_of_one_rank_that_waits_says_what_mpirun_may_have_done),
                   RUN(the_next_run_waits_for_processes_of_the_last),
                   RUN(the_next_run_waits_for_the_prefix_directory),
                   RUN(a_run_that_waits_says_for_whom_and_until_when),
