@@ -260,7 +260,7 @@ static void say_end(const struct scr_ctx *ctx, double run)
     else if (ctx->times.failed > 1)
         scr_str_printf(&line, "; the last %d attempts failed", ctx->times.failed);
     if (t->failures > 0)
-        scr_str_printf(&line, "; survived %d failure%s", t->failures,
+        scr_str_printf(&line, "; the job survived %d failure%s so far", t->failures,
                        t->failures == 1 ? "" : "s");
     say(ctx, "SCR", ctx->times.failed > 0 ? SCR_LOG_WARN : SCR_LOG_NOTE, &line);
     scr_str_free(&line);
