@@ -450,12 +450,15 @@ int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
  * halt that a checkpoint meets. If the conditions are not known, it copies, too. */
 static int flush_last_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    struct scr_err second = SCR_ERR_INIT;
+    struct scr_err why = SCR_ERR_INIT;
     int newest = ctx->prm.flush != 0;
     int rc = newest ? SCR_OK : scr_is_halted_all(ctx, &newest, err);
-    int rc2 = scr_flush_pending_all(ctx, newest || rc != SCR_OK,
-                                    rc == SCR_OK ? err : &second);
-    return rc != SCR_OK ? rc : rc2;
+    int last = scr_flush_pending_all(ctx, newest || rc != SCR_OK, &why);
+    if (rc != SCR_OK || last == SCR_OK)
+        return rc;
+    return scr_fail(err, last, 0,
+                    "%s; kept in cache: scr_postrun or the next run tries again",
+                    why.text);
 }
 
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)

@@ -20,6 +20,8 @@ JOB_CASE(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint, 4
     job_checkpoint(job, ctx, "c3", 3);
     CHECK(scr_finalize_all(ctx, &late) != SCR_OK);
     CHECK(strstr(late.text, "flush of out (dataset 2): ") != NULL);
+    CHECK(
+        strstr(late.text, "; kept in cache: scr_postrun or the next run tries again"));
     CHECK_ENTRY(job, 3, COMPLETE, CURRENT);
     CHECK_ENTRY(job, 2, INCOMPLETE, NOT_CURRENT);
     job_kill(job, ctx);
