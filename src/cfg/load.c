@@ -215,6 +215,10 @@ static int read_named_file(struct reader *r, struct scr_err *err)
     if (rc == SCR_E_NOENT)
         return scr_fail(err, SCR_E_CONFIG, 0, "SCR_CONF_FILE=%s (%s): no such file",
                         r->path, scr_cfg_origin(r->cfg, "SCR_CONF_FILE"));
+    if (rc == SCR_E_UNSAFE)
+        return scr_fail(err, SCR_E_CONFIG, 0,
+                        "SCR_CONF_FILE=%s (%s): not a regular file", r->path,
+                        scr_cfg_origin(r->cfg, "SCR_CONF_FILE"));
     return rc == SCR_OK ? SCR_OK : scr_fail(err, rc, 0, "%s", cause.text);
 }
 

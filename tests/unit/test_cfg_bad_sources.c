@@ -66,6 +66,11 @@ static void test_missing_conf_file_is_an_error(void **state)
                         "SCR_CONF_FILE=/no/such/file.conf (environment): no "
                         "such file");
     test_cfg_close(&t);
+    test_cfg_open(&t, "SCR_CONF_FILE=/", NULL);
+    assert_int_equal(test_cfg_load(&t), SCR_E_CONFIG);
+    assert_string_equal(t.err.text,
+                        "SCR_CONF_FILE=/ (environment): not a regular file");
+    test_cfg_close(&t);
 }
 
 static void test_missing_scrconf_and_system_file_are_fine(void **state)
