@@ -224,13 +224,13 @@ int scr_rm_tell_to_kill(const struct scr_rm *rm, const char *const *argv,
 
 /* --- programs --- */
 
-static int is_program(const struct scr_rm *rm, const char *path)
+int scr_rm_is_program(const struct scr_sys *sys, const char *path)
 {
     struct stat st;
     char *real = NULL;
     int is = scr_realpath(path, &real, NULL) == SCR_OK &&
-             scr_file_stat(rm->env->sys, real, &st, NULL) == SCR_OK &&
-             S_ISREG(st.st_mode) && (st.st_mode & 0111) != 0;
+             scr_file_stat(sys, real, &st, NULL) == SCR_OK && S_ISREG(st.st_mode) &&
+             (st.st_mode & 0111) != 0;
     free(real);
     return is;
 }
@@ -247,7 +247,7 @@ int scr_rm_program(const struct scr_rm *rm, const char *name, char **path,
         char *try = n ? scr_asprintf("%.*s/%s", (int)n, dirs, name) : scr_strdup(name);
         if (try == NULL)
             return scr_no_memory(err);
-        if (is_program(rm, try)) {
+        if (scr_rm_is_program(rm->env->sys, try)) {
             *path = try;
             return SCR_OK;
         }

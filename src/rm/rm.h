@@ -163,6 +163,8 @@ int scr_rm_expand(const struct scr_cfg *cfg, const char *name, const char *text,
  * name itself, if it has a '/'); malloc'd. SCR_E_NOENT: there is none. */
 int scr_rm_program(const struct scr_rm *rm, const char *name, char **path,
                    struct scr_err *err);
+/* 1 if path, or what its links lead to, is a file that may be executed. */
+int scr_rm_is_program(const struct scr_sys *sys, const char *path);
 int scr_rm_has_program(const struct scr_rm *rm, const char *name);
 
 #endif

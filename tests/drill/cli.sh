@@ -18,7 +18,9 @@ refused "below the directory" --result ../x
 expect "no such launcher" 2 "no-such-mpirun" --dir "$work" --mpirun /no-such-mpirun
 refused "no/such" --dir "$work/no/such"
 expect "program fails" 2 "undisturbed run failed" --dir "$work" -- /bin/false
-expect "no such program" 2 "undisturbed run failed" --dir "$work" -- ./no-such-program
+refused "program ./no-such-program: no such executable file" -- ./no-such-program
+refused "program /etc/passwd: no such executable file" -- /etc/passwd
+expect "no such program in PATH" 2 "undisturbed run failed" --dir "$work" -- no-such-program
 expect "no result" 2 "wrote no field.bin" --dir "$work" -- "$quickstart"
 nothing_left "wrong use"
 

@@ -273,15 +273,20 @@ static int find_solver(struct scr_tool *t, struct drill_plan *p, struct scr_err 
 }
 
 /* The program is started in another directory: a relative path would not be found
- * there. */
-static int find_program(const char *name, struct drill_plan *p, struct scr_err *err)
+ * there. A name without a slash is looked up by the launcher. */
+static int find_program(const struct scr_tool *t, const char *name,
+                        struct drill_plan *p, struct scr_err *err)
 {
     char *here = NULL;
-    int rc = strchr(name, '/') ? scr_cwd(&here, err) : SCR_OK;
-    if (rc == SCR_OK)
-        p->path = here ? scr_path_join(here, name) : scr_strdup(name);
+    int has_path = strchr(name, '/') != NULL, rc = SCR_OK;
+    TRY_OUT(has_path ? scr_cwd(&here, err) : SCR_OK);
+    p->path = has_path ? scr_path_join(here, name) : scr_strdup(name);
+    TRY_OUT(p->path ? SCR_OK : scr_no_memory(err));
+    if (has_path && !scr_rm_is_program(t->env.sys, p->path))
+        rc = scr_fail(err, SCR_E_NOENT, 0, "program %s: no such executable file", name);
+out:
     free(here);
-    return rc == SCR_OK && p->path == NULL ? scr_no_memory(err) : rc;
+    return rc;
 }
 
 static int choose_program(struct scr_tool *t, const struct scr_args *a,
@@ -289,7 +294,7 @@ static int choose_program(struct scr_tool *t, const struct scr_args *a,
 {
     const char *const *args = a->noperands ? a->operand + 1 : solver_args;
     size_t n = 0;
-    TRY(a->noperands ? find_program(a->operand[0], p, err) : find_solver(t, p, err));
+    TRY(a->noperands ? find_program(t, a->operand[0], p, err) : find_solver(t, p, err));
     while (args[n] != NULL)
         n++;
     p->program = scr_calloc(n + 2, sizeof *p->program);
