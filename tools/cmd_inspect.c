@@ -55,8 +55,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int rc = scr_candidates(t, &used, 0, &j, err);
     if (rc == SCR_OK && a->opt[SCR_CAND_JSON] != NULL)
         rc = scr_tool_json(t, scr_candidates_json(&j), err);
-    else if (rc == SCR_OK)
+    else if (rc == SCR_OK) {
+        scr_tool_note_no_data(t);
         print_text(t, &j);
+    }
     for (size_t i = 0; i < j.n; i++)
         usable |= j.c[i].state <= SCR_CANDIDATE_OUTPUT;
     scr_judgement_fini(&j);

@@ -299,6 +299,19 @@ static void tidy(const struct postrun *p)
             scr_build_tidy(&p->t->env, &p->t->prefix, p->index.of[i].id);
 }
 
+/* A prefix directory without data is mostly one that is not that of the job. */
+static void tell_nothing(const struct postrun *p, size_t cached)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (cached > 0)
+        scr_tool_print(p->t, "nothing to save: all that is in cache is in the prefix "
+                             "directory, was deleted there, or is older\n");
+    else if (scr_tool_check_data(p->t, &why) != SCR_OK)
+        scr_tool_print_line(p->t, "nothing to save: %s", why.text);
+    else
+        scr_tool_print(p->t, "nothing to save: nothing is in cache\n");
+}
+
 static int save_all(struct postrun *p, struct scr_err *err)
 {
     int *ids = NULL, found = 0, rc = look_around(p, err);
@@ -320,10 +333,7 @@ static int save_all(struct postrun *p, struct scr_err *err)
         rc = back == SCR_OK ? rc : back;
     }
     if (rc == SCR_OK && !found)
-        scr_tool_print(p->t, "nothing to save: %s\n",
-                       n > 0 ? "all that is in cache is in the prefix directory, was "
-                               "deleted there, or is older"
-                             : "nothing is in cache");
+        tell_nothing(p, n);
     free(ids);
     return rc;
 }

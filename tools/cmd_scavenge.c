@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_scavenge: a dataset from the caches of all nodes to the prefix directory. */
+#include <stdlib.h>
+
 #include "scavenge.h"
 #include "tool.h"
 
@@ -57,6 +59,21 @@ static int is_there(struct scr_tool *t, int id, int *there, struct scr_err *err)
     return rc;
 }
 
+/* What an earlier scavenge or a flush copied may be enough. */
+static int check_found(const struct scr_scavenge *s, int id, struct scr_err *err)
+{
+    const struct scr_prefix *p = &s->t->prefix;
+    char *dir = scr_prefix_dset_dir(p, id);
+    TRY(dir ? SCR_OK : scr_no_memory(err));
+    int is_there = s->found > 0 || scr_file_is_there(s->t->env.sys, dir);
+    free(dir);
+    return is_there ? SCR_OK
+                    : scr_fail(err, SCR_E_NOENT, 0,
+                               "dataset %d: no node has files of it, and %s has none; "
+                               "scr_index and scr_flush_file list the datasets",
+                               id, p->path);
+}
+
 static int scavenge(struct scr_tool *t, const struct scr_args *a, int id,
                     struct scr_err *err)
 {
@@ -73,6 +90,7 @@ static int scavenge(struct scr_tool *t, const struct scr_args *a, int id,
     (void)scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", flush, NULL);
     TRY_OUT(scr_scavenge_dataset(&s, id,
                                  scr_hash_getf(flush, "DATASET %d DSETDESC", id), err));
+    TRY_OUT(check_found(&s, id, err));
     scr_tool_print(t, "dataset %d: make it whole with scr_index --build %d\n", id, id);
 out:
     scr_scavenge_close(&s);

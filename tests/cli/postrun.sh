@@ -29,7 +29,7 @@ common scr_postrun
 # --- nothing to do ---
 clean
 run scr_postrun
-is 0 "nothing to save: nothing is in cache"
+is 0 "nothing to save: no SCR data in $p: give the prefix directory with --prefix"
 run env SCR_ENABLE=0 scr_postrun
 is 0 "nothing to save: SCR is disabled by SCR_ENABLE=0"
 run scr_postrun --prefix "$tmp/none"
@@ -48,7 +48,7 @@ check "nothing was done" ! -e p/ckpt.7
 # another prefix directory of the job has nothing of that
 mkdir q
 run scr_postrun --prefix "$tmp/q"
-is 0 "nothing to save: nothing is in cache"
+is 0 "nothing to save: no SCR data in $tmp/q: give the prefix directory with --prefix"
 for command in "scr why" scr_inspect "scr verify --cache" "scr_index --list"; do
     # shellcheck disable=SC2086 # a command and its operands
     SCR_PREFIX=$tmp/q run $command

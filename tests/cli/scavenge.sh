@@ -35,7 +35,9 @@ status=$?
 warns 1 "dataset 7 (ckpt.7) is not saved: no cache of job job below $tmp/p on 3 nodes; are "
 check "nothing is said to be copied" "$(cat "$out")" = "checkpoint 7 (ckpt.7) is in cache only: saving it"
 run scr_scavenge --id 8
-has 0 "dataset 8: copied from no node"
+fails 2 "dataset 8: no node has files of it, and $p has none; "
+has 2 "dataset 8: copied from no node"
+check "no advice to build it" "$(grep -c 'scr_index --build' "$out")" = 0
 
 # --- scr_scavenge alone ---
 clean

@@ -36,6 +36,8 @@ run scr why
 has 1 "a restart finds nothing"
 warns 1 "no SCR data in"
 check "asking makes nothing" ! -e .scr
+run scr_inspect
+warns 1 "scr_inspect: no SCR data in $PWD: give the prefix directory with --prefix"
 run scr_have_restart
 is 1 ""
 run scr_inspect
