@@ -221,14 +221,14 @@ static json_t *long_json(struct scr_tool *t, const struct more *m,
 {
     json_t *o = entry_json(e);
     int64_t age = age_of(m, &e->dset);
-    (void)json_object_set_new(o, "kind", json_string(kind_of(&e->dset)));
-    (void)json_object_set_new(o, "age", age < 0 ? json_null() : json_integer(age));
-    (void)json_object_set_new(o, "in_cache", json_boolean(is_cached(m, e->id)));
-    (void)json_object_set_new(o, "in_prefix", json_boolean(e->complete));
+    o = scr_tool_json_add(o, "kind", json_string(kind_of(&e->dset)));
+    o = scr_tool_json_add(o, "age", age < 0 ? json_null() : json_integer(age));
+    o = scr_tool_json_add(o, "in_cache", json_boolean(is_cached(m, e->id)));
+    o = scr_tool_json_add(o, "in_prefix", json_boolean(e->complete));
     int ranks = with_ranks ? ranks_of(t, e->id) : 0;
     if (with_ranks)
-        (void)json_object_set_new(o, "ranks",
-                                  ranks > 0 ? json_integer(ranks) : json_null());
+        o = scr_tool_json_add(o, "ranks",
+                              ranks > 0 ? json_integer(ranks) : json_null());
     return o;
 }
 

@@ -162,8 +162,8 @@ static json_t *json_of_line(const scr_hash *line)
     json_t *o = json_object();
     for (SCR_HASH_EACH(c, scr_cfg_line_children(line))) {
         const char *child = scr_hash_elem_key(c);
-        (void)json_object_set_new(
-            o, child, scr_tool_json_text(scr_cfg_line_get(line, child, NULL)));
+        o = scr_tool_json_add(o, child,
+                              scr_tool_json_text(scr_cfg_line_get(line, child, NULL)));
     }
     return o;
 }
@@ -174,12 +174,12 @@ static json_t *json_of_lines(const struct scr_cfg *cfg, const char *key)
     scr_hash *lines = scr_cfg_lines(cfg, key);
     for (SCR_HASH_EACH(e, lines)) {
         char *value = scr_tool_utf8(scr_hash_elem_key(e));
-        (void)json_object_set_new(values, value, json_of_line(scr_hash_elem_hash(e)));
+        values = scr_tool_json_add(values, value, json_of_line(scr_hash_elem_hash(e)));
         free(value);
     }
     scr_hash_delete(lines);
-    (void)json_object_set_new(o, "name", json_string(key));
-    (void)json_object_set_new(o, "lines", values);
+    o = scr_tool_json_add(o, "name", json_string(key));
+    o = scr_tool_json_add(o, "lines", values);
     return o;
 }
 
@@ -193,10 +193,10 @@ static json_t *json_of_sources(const struct scr_cfg *cfg, const char *name)
         const char *value =
             scr_cfg_get_from(cfg, name, (enum scr_cfg_source)s, &origin);
         json_t *one = json_object();
-        (void)json_object_set_new(one, "source", json_string(source_names[s]));
-        (void)json_object_set_new(one, "value", scr_tool_json_text(value));
-        (void)json_object_set_new(one, "origin", scr_tool_json_text(origin));
-        (void)json_array_append_new(all, one);
+        one = scr_tool_json_add(one, "source", json_string(source_names[s]));
+        one = scr_tool_json_add(one, "value", scr_tool_json_text(value));
+        one = scr_tool_json_add(one, "origin", scr_tool_json_text(origin));
+        all = scr_tool_json_append(all, one);
     }
     return all;
 }
@@ -207,20 +207,19 @@ static json_t *json_of_name(const struct scr_cfg *cfg, const char *name, int ful
     if (spec == NULL)
         return json_of_lines(cfg, name);
     json_t *o = json_object();
-    (void)json_object_set_new(o, "name", json_string(name));
-    (void)json_object_set_new(o, "value", scr_tool_json_text(scr_cfg_get(cfg, name)));
-    (void)json_object_set_new(o, "origin",
-                              scr_tool_json_text(scr_cfg_origin(cfg, name)));
+    o = scr_tool_json_add(o, "name", json_string(name));
+    o = scr_tool_json_add(o, "value", scr_tool_json_text(scr_cfg_get(cfg, name)));
+    o = scr_tool_json_add(o, "origin", scr_tool_json_text(scr_cfg_origin(cfg, name)));
     if (!full)
         return o;
     char expected[160];
     (void)scr_spec_expected(spec, expected, sizeof expected);
-    (void)json_object_set_new(o, "default", scr_tool_json_text(spec->def));
-    (void)json_object_set_new(o, "expected", json_string(expected));
-    (void)json_object_set_new(o, "unit", json_string(spec->unit));
-    (void)json_object_set_new(o, "since", json_string(spec->since));
-    (void)json_object_set_new(o, "doc", json_string(spec->doc));
-    (void)json_object_set_new(o, "sources", json_of_sources(cfg, name));
+    o = scr_tool_json_add(o, "default", scr_tool_json_text(spec->def));
+    o = scr_tool_json_add(o, "expected", json_string(expected));
+    o = scr_tool_json_add(o, "unit", json_string(spec->unit));
+    o = scr_tool_json_add(o, "since", json_string(spec->since));
+    o = scr_tool_json_add(o, "doc", json_string(spec->doc));
+    o = scr_tool_json_add(o, "sources", json_of_sources(cfg, name));
     return o;
 }
 
@@ -239,12 +238,14 @@ static json_t *json_of_all(const struct scr_cfg *cfg, int changed)
     json_t *all = json_array();
     for (size_t i = 0; i < scr_nspecs; i++)
         if (is_listed(cfg, &scr_specs[i], changed))
-            (void)json_array_append_new(all, json_of_name(cfg, scr_specs[i].name, 0));
+            all = scr_tool_json_append(all, json_of_name(cfg, scr_specs[i].name, 0));
     for (size_t i = 0; i < scr_nline_specs; i++) {
         json_t *lines = json_of_lines(cfg, scr_line_specs[i].key);
-        if (!changed || json_object_size(json_object_get(lines, "lines")) > 0)
-            (void)json_array_append(all, lines);
-        json_decref(lines);
+        if (!changed || json_object_size(json_object_get(lines, "lines")) > 0 ||
+            lines == NULL)
+            all = scr_tool_json_append(all, lines);
+        else
+            json_decref(lines);
     }
     return all;
 }

@@ -502,9 +502,9 @@ static json_t *json_of_inputs(const struct task *k)
     struct scr_machine m = k->m;
     json_t *all = json_object();
     for (int i = 0; i < NINPUTS; i++)
-        json_object_set_new(all, opts[i].name,
-                            json_pack("{s:f, s:s}", "value", *input_of(&m, i), "from",
-                                      origin_names[k->from[i]]));
+        all = scr_tool_json_add(all, opts[i].name,
+                                json_pack("{s:f, s:s}", "value", *input_of(&m, i),
+                                          "from", origin_names[k->from[i]]));
     return all;
 }
 
@@ -516,7 +516,7 @@ static json_t *json_of_config(const struct task *k)
     for (char *p = s.bad ? "" : s.p; *p != '\0';) {
         size_t n = strcspn(p, "\n");
         p[n] = '\0';
-        json_array_append_new(lines, scr_tool_json_text(p));
+        lines = scr_tool_json_append(lines, scr_tool_json_text(p));
         p += n + 1;
     }
     scr_str_free(&s);
@@ -529,7 +529,7 @@ static json_t *json_of_errors(const struct task *k)
     for (int i = 0; i < NINPUTS; i++) {
         double half = loss_of(k, i, 0.5), twice = loss_of(k, i, 2);
         if (may_be_off(k, i)) /* JSON has no NaN: null */
-            json_object_set_new(
+            all = scr_tool_json_add(
                 all, opts[i].name,
                 json_pack("{s:o, s:o}", "half",
                           isnan(half) ? json_null() : json_real(half), "double",
@@ -549,15 +549,19 @@ static json_t *json_of(const struct task *k, int with_errors)
         "stored", (json_int_t)o->stored, "room", (json_int_t)o->room, "checkpoint_secs",
         o->cost, "flush_secs", o->flush, "interval", o->pace.interval, "flush",
         o->pace.every, "flush_async", k->m.is_async);
-    json_object_update_missing_new(
-        j, json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "failure_secs",
-                     k->m.mtbf / k->m.nodes, "beyond", o->beyond, "far",
-                     o->far / (o->far + o->near), "efficiency", o->efficiency,
-                     "efficiency_first_order", c.first, "efficiency_best", c.efficiency,
-                     "interval_best", c.best.interval, "inputs", json_of_inputs(k),
-                     "config", json_of_config(k)));
+    json_t *more = json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "failure_secs",
+        k->m.mtbf / k->m.nodes, "beyond", o->beyond, "far", o->far / (o->far + o->near),
+        "efficiency", o->efficiency, "efficiency_first_order", c.first,
+        "efficiency_best", c.efficiency, "interval_best", c.best.interval, "inputs",
+        json_of_inputs(k), "config", json_of_config(k));
+    if (more == NULL || json_object_update(j, more) != 0) {
+        json_decref(j);
+        j = NULL;
+    }
+    json_decref(more);
     if (with_errors)
-        json_object_set_new(j, "lost_if_wrong", json_of_errors(k));
+        j = scr_tool_json_add(j, "lost_if_wrong", json_of_errors(k));
     return j;
 }
 

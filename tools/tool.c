@@ -192,10 +192,28 @@ void scr_tool_print_line(struct scr_tool *t, const char *fmt, ...)
 int scr_tool_json(struct scr_tool *t, struct json_t *value, struct scr_err *err)
 {
     TRY(value ? SCR_OK : scr_no_memory(err));
-    if (json_dumpf(value, t->out, JSON_INDENT(2)) == 0)
+    int bad = json_dumpf(value, t->out, JSON_INDENT(2)) != 0;
+    if (!bad)
         fputc('\n', t->out);
     json_decref(value);
-    return SCR_OK; /* write errors are found by finish_output */
+    /* Write errors are found by finish_output. */
+    return bad && !ferror(t->out) ? scr_no_memory(err) : SCR_OK;
+}
+
+json_t *scr_tool_json_add(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+json_t *scr_tool_json_append(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) == 0)
+        return array;
+    json_decref(array);
+    return NULL;
 }
 
 /* Text that is UTF-8 stays as it is. */

@@ -130,6 +130,12 @@ void scr_tool_print_line(struct scr_tool *t, const char *fmt, ...)
  * (jansson out of memory) is SCR_E_NOMEM. */
 struct json_t;
 int scr_tool_json(struct scr_tool *t, struct json_t *value, struct scr_err *err);
+/* Add a member to an object, an item to an array, and return it. They take both
+ * references. NULL: jansson is out of memory, or an argument is NULL, and the other one
+ * is freed; so only the end of a chain of them is checked, by scr_tool_json. */
+struct json_t *scr_tool_json_add(struct json_t *object, const char *key,
+                                 struct json_t *value);
+struct json_t *scr_tool_json_append(struct json_t *array, struct json_t *value);
 /* JSON is UTF-8, names of files and datasets are bytes: text in which those that are no
  * UTF-8 stand as \xHH. malloc'd; NULL: out of memory. */
 char *scr_tool_utf8(const char *bytes);
