@@ -81,7 +81,7 @@ static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *goo
 
 /* --- sets --- */
 
-/* The set, by the first of its headers that can be read. */
+/* The set, by the first of its headers that can be read and are of the dataset. */
 static void read_set(const struct scr_scan *s, const struct scr_scan_set *set,
                      struct scr_setdesc *known)
 {
@@ -90,7 +90,8 @@ static void read_set(const struct scr_scan *s, const struct scr_scan_set *set,
         struct scr_redhead h;
         if (!set->found[i] || scr_redhead_read(s->env, set->red[i], &h, NULL) != SCR_OK)
             continue;
-        *known = h.info.set;
+        if (h.info.dset_id == s->id)
+            *known = h.info.set;
         scr_redhead_fini(&h);
     }
 }
