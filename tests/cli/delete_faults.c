@@ -2,7 +2,8 @@
 /* scr_index --delete with every system call failing in turn, once and for good: what
  * the index calls complete is whole (invariant P3) and is not marked as deleted, other
  * datasets keep their files, and a second try leaves nothing of the dataset but the
- * mark for the job that has it in cache (P7). */
+ * mark for the job that has it in cache (P7). And scr_index --drop: what the index does
+ * not list any more is called copied, so that no run copies it from cache again. */
 #include "helper_survive.h"
 
 #include "ops/adopt.h"
@@ -173,8 +174,60 @@ static void check_after(struct test_store *t, int rc)
 
 static struct survival deleting = { fill, delete_first, check_after };
 
+/* --- a drop --- */
+
+static int edit_unsaved(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    (void)arg, (void)err;
+    *changed = 1;
+    return scr_flush_set_location(h, 1, SCR_LOC_PFS, 0);
+}
+
+/* The run died between its entry in the index and the mark in the flush file. */
+static void fill_unmarked(struct test_store *t)
+{
+    fill(t);
+    assert_int_equal(scr_prefix_state_update(&posix_env, &t->p, "flush.scr",
+                                             edit_unsaved, NULL, NULL),
+                     SCR_OK);
+}
+
+static int drop_first(struct test_store *t)
+{
+    TRY(scr_deletion_stop(&t->env, &t->p, 1, &t->err));
+    return scr_deletion_forget(&t->env, &t->p, 1, &t->err);
+}
+
+static int is_called_copied(struct test_store *t)
+{
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_prefix_state_read(&posix_env, &t->p, "flush.scr", h, NULL),
+                     SCR_OK);
+    int location = scr_flush_get_location(h, 1);
+    assert_int_equal(location & SCR_LOC_CACHE, SCR_LOC_CACHE);
+    scr_hash_delete(h);
+    return (location & SCR_LOC_PFS) != 0;
+}
+
+static void check_dropped(struct test_store *t, int rc)
+{
+    int is_listed = is_listed_as_complete(t, 1);
+    assert_true(is_listed || is_called_copied(t));
+    assert_true(!is_listed || rc != SCR_OK);
+    scr_err_clear(&t->err);
+    if (drop_first(t) != SCR_OK)
+        fail_msg("second try: %s", t->err.text);
+    assert_int_equal(is_listed_as_complete(t, 1), 0);
+    assert_int_equal(is_called_copied(t), 1);
+    assert_int_equal(is_whole(t, 2), 1);
+    assert_int_equal(access(test_path("prefix/one/f.2"), F_OK), 0);
+}
+
+static struct survival dropping = { fill_unmarked, drop_first, check_dropped };
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { SURVIVAL_TESTS(deleting) };
+    const struct CMUnitTest tests[] = { SURVIVAL_TESTS(deleting),
+                                        SURVIVAL_TESTS(dropping) };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }
