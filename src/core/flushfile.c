@@ -43,13 +43,14 @@ static int edit_and_note(scr_hash *h, void *arg, int *changed, struct scr_err *e
 }
 
 /* On rank 0. A failure to write it is no reason to drop a dataset, so the others do not
- * wait for it; it is reported once, until it is written or fails for another cause. */
-static void edit_flush_file(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
+ * wait for it; it is reported once, until it is written or fails for another cause.
+ * Returns the code, for the one caller whose next step depends on it. */
+static int edit_flush_file(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
 {
     struct edit e = { edit, arg, 0 };
     struct scr_err why = SCR_ERR_INIT;
     if (ctx->world.rank != 0)
-        return;
+        return SCR_OK;
     int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "flush.scr",
                                      edit_and_note, &e, &why);
     if (rc != SCR_OK && strcmp(why.text, ctx->flusher.untold.text) != 0)
@@ -58,13 +59,14 @@ static void edit_flush_file(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
                 why.text);
     if (rc != SCR_OK || e.changed)
         ctx->flusher.untold = why;
+    return rc;
 }
 
 void scr_flush_mark(struct scr_ctx *ctx, int id, int on, int off)
 {
     struct mark m = { id, scr_filemap_get_dataset(ctx->cache.map, id, ctx->world.rank),
                       on, off };
-    edit_flush_file(ctx, edit_mark, &m);
+    (void)edit_flush_file(ctx, edit_mark, &m);
 }
 
 /* The only record of output that may be lost stays until a restart was chosen. */
@@ -94,7 +96,7 @@ static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err
 void scr_flush_forget(struct scr_ctx *ctx, int id)
 {
     struct forget f = { ctx, id };
-    edit_flush_file(ctx, edit_forget, &f);
+    (void)edit_flush_file(ctx, edit_forget, &f);
 }
 
 struct retired {
@@ -124,14 +126,13 @@ static int edit_retired(scr_hash *h, void *arg, int *changed, struct scr_err *er
     return SCR_OK;
 }
 
-void scr_flush_mark_retired(struct scr_ctx *ctx, scr_hash *flush,
-                            const struct scr_index *index, const int *ids, size_t n)
+int scr_flush_mark_retired(struct scr_ctx *ctx, scr_hash *flush,
+                           const struct scr_index *index, const int *ids, size_t n)
 {
     struct retired r = { ctx, index, ids, n };
     int due = 0;
     (void)edit_retired(flush, &r, &due, NULL);
-    if (due)
-        edit_flush_file(ctx, edit_retired, &r);
+    return due ? edit_flush_file(ctx, edit_retired, &r) : SCR_OK;
 }
 
 /* --- whether a dataset is on the prefix --- */
@@ -291,7 +292,7 @@ static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 void scr_flush_sweep(struct scr_ctx *ctx, int is_bare)
 {
     struct sweep s = { .ctx = ctx };
-    edit_flush_file(ctx, edit_sweep, &s);
+    (void)edit_flush_file(ctx, edit_sweep, &s);
     if (is_bare && s.newest > 0)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "checkpoint %s (dataset %d) was in cache only, and the caches of this "

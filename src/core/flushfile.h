@@ -31,9 +31,10 @@ void scr_flush_forget(struct scr_ctx *ctx, int id);
 void scr_flush_mark_saved(struct scr_ctx *ctx, int id);
 /* Of the n datasets, which SCR_PREFIX_SIZE is about to delete from the prefix, those
  * that another job has in cache are not called copied any more: it would look for them
- * there. flush, index: as just read. On rank 0; a failure is a warning. Local. */
-void scr_flush_mark_retired(struct scr_ctx *ctx, scr_hash *flush,
-                            const struct scr_index *index, const int *ids, size_t n);
+ * there. flush, index: as just read. On rank 0; a failure is a warning, and none of
+ * them may be deleted then. Local. */
+int scr_flush_mark_retired(struct scr_ctx *ctx, scr_hash *flush,
+                           const struct scr_index *index, const int *ids, size_t n);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
  * other jobs those of long ago. is_bare: no cache had anything at this start, and the
  * newest checkpoint that was nowhere else is reported. On rank 0; a failure is a

@@ -255,7 +255,8 @@ void scr_retain_all(struct scr_ctx *ctx)
             rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush,
                                        &err);
         d.n = rc == SCR_OK ? choose_old(ctx, &index, flush, d.ids, d.n) : 0;
-        scr_flush_mark_retired(ctx, flush, &index, d.ids, d.n);
+        if (scr_flush_mark_retired(ctx, flush, &index, d.ids, d.n) != SCR_OK)
+            d.n = 0; /* the next flush tries again */
         scr_index_fini(&index);
         scr_hash_delete(flush);
     }

@@ -3,9 +3,12 @@
  * prefix. */
 /* ranks: 4 */
 #include "base/lock.h"
+#include "core/retain.h"
 #include "helper_datasets.h"
 #include "helper_prefix.h"
 #include "helper_stored.h"
+#include "helper_walk.h"
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -50,6 +53,59 @@ MPI_CASE(two_jobs_on_one_prefix_lose_nothing_of_each_other)
     fclose(half.out);
     MPI_Comm_free(&half.comm);
     job_free(&job);
+}
+
+/* Rank 0 reads the flush file. */
+static int is_called_copied(struct job *job, int id)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    int location = 0;
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0 && scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK) {
+        scr_hash *h = scr_hash_new();
+        (void)scr_prefix_state_read(&env, &p, "flush.scr", h, NULL);
+        location = scr_flush_get_location(h, id);
+        scr_hash_delete(h);
+        scr_prefix_fini(&p);
+    }
+    MPI_Bcast(&location, 1, MPI_INT, 0, job->comm);
+    return (location & SCR_LOC_PFS) != 0;
+}
+
+/* SCR_PREFIX_SIZE of one job deletes a checkpoint that another one has in cache while
+ * call number n fails on rank 0. 0 when there is no call n. */
+static int retire_anothers(struct mpi_test *t, long n)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, "m[1-4]", "SCR_FLUSH=1", "SCR_JOB_ID=other", NULL);
+    write_some(&job, ctx, 1, 1);
+    job_kill(&job, ctx);
+    CHECK(is_called_copied(&job, 1));
+    job.sys = &test_fault_sys;
+    ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FETCH=0", NULL);
+    write_some(&job, ctx, 2, 2);
+    ctx->prm.prefix_size = 1;
+    job_arm(&job, 0, TEST_ANY, n, EIO, TEST_ONCE);
+    scr_retain_all(ctx);
+    int fired = job_disarm(&job);
+    job_kill(&job, ctx);
+    int is_there = job_entry(&job, 1, NULL, NULL) == COMPLETE;
+    CHECK(is_there || !is_called_copied(&job, 1));
+    CHECK(fired || !is_there);
+    job_free(&job);
+    return fired;
+}
+
+/* The other job would look for it there, and not in its cache. */
+MPI_CASE(a_retired_checkpoint_of_another_job_is_not_called_copied)
+{
+    long n = walk_from(0);
+    while (n < 2000 && mpi_test_good(t) && retire_anothers(t, n))
+        n = walk_from(n + 1);
+    CHECK(n > 20 && n < 2000);
 }
 
 /* Another job went on from it, and deleted its newest checkpoint, the current one. */
@@ -240,6 +296,7 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(two_jobs_on_one_prefix_lose_nothing_of_each_other),
+                  RUN(a_retired_checkpoint_of_another_job_is_not_called_copied),
                   RUN(where_nothing_is_current_the_newest_on_the_prefix_counts),
                   RUN(an_index_that_was_removed_is_rebuilt),
                   RUN(an_index_of_a_newer_version_stops_flushes_and_not_the_run),
