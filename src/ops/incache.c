@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cwd.h"
 #include "base/str.h"
 #include "ops/runlog.h"
 
@@ -149,6 +150,15 @@ const struct scr_incache *scr_incaches_newest(const struct scr_incaches *c)
         if (c->of[i].is_ckpt)
             return &c->of[i];
     return c->n > 0 ? &c->of[0] : NULL;
+}
+
+int scr_incache_is_here(const struct scr_incache *c)
+{
+    char *host = NULL;
+    int is = c->nodes != NULL && scr_hostname(&host, NULL) == SCR_OK &&
+             strcmp(c->nodes, host) == 0;
+    free(host);
+    return is;
 }
 
 char *scr_incache_text(const struct scr_incache *c)

@@ -39,6 +39,9 @@ int scr_incaches_add_found(struct scr_incaches *c, const struct scr_survey *s,
 void scr_incaches_fini(struct scr_incaches *c);
 /* The newest checkpoint, else the newest dataset; NULL: there is none. */
 const struct scr_incache *scr_incaches_newest(const struct scr_incaches *c);
+/* 1 if only this host had it, by the event log: where no cache is in reach it is gone,
+ * or below other directories than the settings say. */
+int scr_incache_is_here(const struct scr_incache *c);
 /* "in cache on nodes n[1-4] of job 1234", malloc'd; NULL: out of memory. */
 char *scr_incache_text(const struct scr_incache *c);
 

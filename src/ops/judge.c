@@ -249,7 +249,8 @@ static int add_unseen(const struct scr_judge *q, struct scr_judgement *j,
     if (where != NULL)
         find(c, SCR_CANDIDATE_UNSEEN, "%s, by flush.scr: %s", where,
              q->reach->n + q->reach->nshared > 0 ? "not found in the caches in reach"
-                                                 : "not looked at");
+             : scr_incache_is_here(is) ? "not found on this node, its only one"
+                                       : "not looked at");
     free(where);
     return c->name != NULL && c->why != NULL ? SCR_OK : SCR_E_NOMEM;
 }

@@ -457,6 +457,8 @@ static int choose_cached(struct look *l, const struct scr_survey *survey,
     }
     if (*best == NULL)
         *best = scr_incaches_newest(&l->cached);
+    if (*best != NULL && !c->in_reach)
+        c->is_away = scr_incache_is_here(*best);
     return SCR_OK;
 }
 

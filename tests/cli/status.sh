@@ -182,6 +182,10 @@ SCR_CNTL_BASE=$tmp/elsewhere SCR_CACHE_BASE=$tmp/elsewhere status_is 0
 row cache "on nodes n[1-4]; survives the loss of 2 more nodes (RS); the caches were not looked at"
 row restart "from dataset 20 in cache while the allocation lasts, else from 2 in the prefix directory"
 export SCR_CNTL_BASE="$tmp/elsewhere" SCR_CACHE_BASE="$tmp/elsewhere"
+sed -i.nodes "s/n\[1-4\]/$(uname -n)/" .scr/log # this host was the only node
+status_is 0
+row cache "; no cache in reach has any of it, this is what flush.scr and the event log say"
+mv .scr/log.nodes .scr/log
 json 's["restart"] == {"id": 20, "name": "ckpt.20", "from": "cache"} and not s["cache"]["seen"]'
 json 's["cache"]["survives"] == 2 and s["history"]["nodes_lost"] == ["n3"] and s["only_in_cache"] == 1'
 

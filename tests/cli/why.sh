@@ -274,6 +274,10 @@ run scr_index --list
 warns 0 "dataset 4 (ckpt.4) is only in cache on nodes that the event log does not name of job 7, by flush.scr"
 printf '{"time":"2026-01-31T12:00:00+01:00","host":"n1","jobid":"7","event":"RUN_START","nodelist":"n[0-3]"}\n' >.scr/log
 scr_index --drop ckpt.1 >/dev/null
+sed -i.nodes "s/n\[0-3\]/$(uname -n)/" .scr/log
+run scr why
+one cache 4 unseen "in cache on nodes $(uname -n) of job 7, by flush.scr: not found on this node, its only one"
+mv .scr/log.nodes .scr/log
 run scr why
 one cache 4 unseen "in cache on nodes n[0-3] of job 7, by flush.scr"
 has 1 "a restart that finds these caches takes dataset 4 (ckpt.4); without them"
