@@ -44,14 +44,19 @@ static void count_all(struct weaken *w)
     w->fewer[1] = (int64_t)ranks[2];
 }
 
+/* What goes straight to the prefix is in no set. */
+static int needs_sets(const struct scr_reddesc *red)
+{
+    return red->enabled && red->scheme != SCR_SCHEME_SINGLE && !red->bypass;
+}
+
 /* --- ranks without a partner --- */
 
 /* The descriptors of one group need not all say that it is the only one. */
 static int is_first_of_group(const struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
     for (const struct scr_reddesc *r = ctx->descs.red; r < red; r++)
-        if (r->enabled && r->scheme != SCR_SCHEME_SINGLE &&
-            strcmp(r->group, red->group) == 0)
+        if (needs_sets(r) && strcmp(r->group, red->group) == 0)
             return 0;
     return 1;
 }
@@ -140,7 +145,7 @@ int scr_weaken_report_all(const struct scr_ctx *ctx, const struct scr_reddesc *r
                         .group = cut->group,
                         .largest = cut->largest,
                         .least = cut->least };
-    if (red->scheme == SCR_SCHEME_SINGLE)
+    if (!needs_sets(red))
         return SCR_OK;
     w.scheme = scr_scheme_name(red->scheme);
     w.ranks = ctx->world.size;
@@ -158,8 +163,7 @@ int scr_weaken_ungrouped_all(const struct scr_ctx *ctx, const struct scr_reddesc
                              int first, int is_mine, struct scr_err *err)
 {
     const struct scr_comm *world = &ctx->world;
-    if (first == world->size || red->scheme == SCR_SCHEME_SINGLE ||
-        !is_first_of_group(ctx, red))
+    if (first == world->size || !needs_sets(red) || !is_first_of_group(ctx, red))
         return SCR_OK;
     char *host = world->rank == first ? scr_strdup(ctx->node_name) : NULL;
     uint64_t hosts = scr_sum_all(world, is_mine && ctx->node.rank == 0);

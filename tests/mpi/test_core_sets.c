@@ -141,6 +141,9 @@ static const struct limit limits[] = {
       "CKPT=0 TYPE=XOR\nCKPT=1 INTERVAL=2 GROUP=POWER\n",
       1, "all ranks are in one POWER group" },
     { 6, "n1", FILE_TYPE "CKPT=0 TYPE=SINGLE\nCKPT=1 ENABLED=0 TYPE=RS\n", 0, "" },
+    { 6, "n1", "SCR_COPY_TYPE=XOR\nSCR_CACHE_BYPASS=1\n", 0, "" },
+    { 6, "n1", FILE_TYPE "CKPT=0 TYPE=XOR BYPASS=1\nCKPT=1 INTERVAL=2 TYPE=RS\n", 1,
+      "all ranks are in one NODE group" },
     /* Hosts without a line of a group. */
     { 6, "n[1-6]",
       "GROUPS=n[1-2] POWER=a\nGROUPS=n4 RACK=a\nGROUPS=n[3,6] POWER=b\n" FILE_TYPE
@@ -148,6 +151,8 @@ static const struct limit limits[] = {
       1, ".scrconf:5: group POWER has no GROUPS line for host n4 (2 of 6 hosts" },
     { 6, "n[1-3]", "GROUPS=n1 POWER=a\n" FILE_TYPE "CKPT=0 GROUP=POWER TYPE=SINGLE\n",
       0, "" },
+    { 6, "n[1-3]", "GROUPS=n1 POWER=a\n" FILE_TYPE "CKPT=0 GROUP=POWER BYPASS=1\n", 0,
+      "" },
 };
 
 /* The reduced scheme works. */
