@@ -122,6 +122,12 @@ static void end_run(struct runloop *l, pid_t pid, int *status)
     (void)scr_proc_wait(pid, -1, status, NULL);
 }
 
+/* The status of a launcher may be 0 then. */
+static int is_ended_by_us(const struct runloop *l)
+{
+    return l->kill_at > 0 && scr_now_mono() >= l->kill_at;
+}
+
 static int must_end(struct runloop *l)
 {
     double limit;
@@ -132,7 +138,7 @@ static int must_end(struct runloop *l)
     }
     if (signo != 0)
         take_signal(l, signo);
-    if (l->kill_at > 0 && scr_now_mono() >= l->kill_at) {
+    if (is_ended_by_us(l)) {
         SAY(l, SCR_LOG_NOTE, "the run is ended");
         return 1;
     }
@@ -336,7 +342,7 @@ static int goes_on(struct runloop *l, int *go, struct scr_err *err)
 {
     int halted = 0;
     *go = 0;
-    if (l->status == 0) {
+    if (l->status == 0 && !is_ended_by_us(l)) {
         SAY(l, SCR_LOG_NOTE, "no other run: the program ended well");
         return SCR_OK;
     }

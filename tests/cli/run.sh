@@ -250,6 +250,17 @@ has_status 143
 grep -q "process $pid is asked to end the run" .halted || fail "$(cat .halted)"
 says "scr_halt --immediate: the run is ended now" "no other run: exit reason is JOB_HALTED"
 scr_halt --remove
+# some launchers have status 0 then, which does not say that the program has ended well
+again
+echo 'trap "exit 0" TERM; sleep 600 & wait' >at.1
+SCR_RUNS=-1 in_background 3 0
+ran="scr_halt --immediate, status 0"
+scr_halt --immediate >.halted
+wait $pid
+status=$?
+has_status 0
+says "the run is ended" "run 1 ended: exit status 0" "no other run: exit reason is JOB_HALTED"
+scr_halt --remove
 run scr_halt --immediate
 has 0 "no run of scr_srun or the like is there"
 
