@@ -47,12 +47,13 @@ static int dest_of(const struct scr_ctx *ctx, const char *name, char **dest,
                    struct scr_err *err)
 {
     char *cwd = NULL;
+    struct scr_err why = SCR_ERR_INIT;
     int outside = 0;
     *dest = NULL;
-    int rc = scr_cwd(&cwd, err);
+    int rc = name[0] == '/' ? SCR_OK : scr_cwd(&cwd, &why);
     if (rc != SCR_OK)
-        return rc;
-    char *full = scr_path_join(cwd, name);
+        return scr_fail(err, rc, 0, "SCR_Route_file: %s: %s", name, why.text);
+    char *full = scr_path_join(cwd != NULL ? cwd : "/", name);
     if (full)
         *dest = below_prefix(ctx, full, &outside);
     if (outside)

@@ -199,7 +199,8 @@ static void say_start(const struct scr_ctx *ctx)
                        : ctx->choice.fetched == r->id ? "fetched from the prefix"
                                                       : "in cache");
     else if (ctx->choice.ranks.passed > 0)
-        scr_str_printf(&line, "no checkpoint of %d ranks found", ctx->world.size);
+        scr_str_printf(&line, "no checkpoint of %d rank%s found", ctx->world.size,
+                       ctx->world.size == 1 ? "" : "s");
     else if (ctx->choice.failed > 0)
         scr_str_printf(&line, "no checkpoint found (%d marked failed: scr why)",
                        ctx->choice.failed);

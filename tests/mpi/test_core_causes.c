@@ -43,6 +43,24 @@ JOB_CASE(an_error_says_which_rank_failed_first_and_how_many_did, 4)
     job_kill(job, ctx);
 }
 
+JOB_CASE(only_relative_names_need_the_working_directory, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME], gone[900], before[SCR_MAX_NAME];
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    snprintf(gone, sizeof gone, "%s/gone.%d", job->prefix, job->rank);
+    CHECK(getcwd(before, sizeof before) != NULL);
+    CHECK(mkdir(gone, 0700) == 0 && chdir(gone) == 0 && rmdir(gone) == 0);
+    CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK(write_own(job, ctx, "state"));
+    CHECK_RC(scr_route(ctx, "state", path, &err), SCR_E_NOENT, &err);
+    CHECK_TEXT(&err, "SCR_Route_file: state: current directory: no such file");
+    CHECK(chdir(before) == 0);
+    scr_err_clear(&err);
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_E_NOENT, &err);
+    job_kill(job, ctx);
+}
+
 JOB_CASE(failures_in_a_row_are_counted, 4)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -138,6 +156,7 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(an_error_says_which_rank_failed_first_and_how_many_did),
+                  RUN(only_relative_names_need_the_working_directory),
                   RUN(failures_in_a_row_are_counted),
                   RUN(a_full_store_is_named_when_the_program_gives_up),
                   RUN(a_wrong_name_in_a_restart_is_told_the_nearest),
