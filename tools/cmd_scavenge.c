@@ -59,7 +59,7 @@ static int is_there(struct scr_tool *t, int id, int *there, struct scr_err *err)
     return rc;
 }
 
-/* What an earlier scavenge or a flush copied may be enough. */
+/* Files that an earlier scavenge or a flush copied may be enough. */
 static int check_found(const struct scr_scavenge *s, int id, struct scr_err *err)
 {
     const struct scr_prefix *p = &s->t->prefix;

@@ -44,7 +44,7 @@ static void count_all(struct weaken *w)
     w->fewer[1] = (int64_t)ranks[2];
 }
 
-/* What goes straight to the prefix is in no set. */
+/* A dataset that goes straight to the prefix is in no set. */
 static int needs_sets(const struct scr_reddesc *red)
 {
     return red->enabled && red->scheme != SCR_SCHEME_SINGLE && !red->bypass;

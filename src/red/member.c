@@ -64,7 +64,7 @@ static uint64_t start_of(const struct pieces *all, const struct piece *p)
     return p->off;
 }
 
-/* Room for n pieces, of which there is none yet. */
+/* Room for n pieces; there is none yet. */
 static int begin_pieces(struct pieces *p, size_t n)
 {
     p->cap = n + 1;

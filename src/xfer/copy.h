@@ -46,7 +46,7 @@ enum { SCR_COPY_SLICE = 128 << 10 };
 struct scr_copy {
     const char *src, *dst;
     const char *tmp; /* temporary name, on dst's file system; NULL: next to dst, from
-                        tag; dst itself, where nobody looks before the copy has ended:
+                        tag; dst itself, if no reader looks before the copy has ended:
                         what is there goes first */
     int tag;         /* makes the temporary unique among writers into one directory: the
                    world rank, or a process id */
