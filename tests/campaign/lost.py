@@ -118,7 +118,7 @@ class Disk:
 
     def do_write(self, path, what):
         at, _, data = what.partition(" ")
-        if node := self.node(path):
+        if data and (node := self.node(path)):
             node.write(int(at), bytes.fromhex(data))
 
     def do_size(self, path, size):
@@ -165,12 +165,14 @@ class Disk:
                 self.lost += 1
             else:
                 self.settle(entries)
-        shutil.rmtree(self.top)
         self.make(self.root, self.top, rng, keep_bytes)
 
     def make(self, node, path, rng, keep):
+        """A directory that is there stays: SCR takes one of another inode for a copy of a prefix directory."""
         if isinstance(node, Dir):
-            os.mkdir(path)
+            os.makedirs(path, exist_ok=True)
+            for name in os.listdir(path):
+                remove_other(node.durable.get(name), os.path.join(path, name))
             for name, one in node.durable.items():
                 self.make(one, os.path.join(path, name), rng, keep)
         else:
@@ -179,6 +181,14 @@ class Disk:
             with open(path, "wb") as f:
                 f.write(data)
         os.chmod(path, node.mode)
+
+
+def remove_other(node, path):
+    """What is at path, but a directory that is to be one."""
+    if not os.path.isdir(path):
+        os.unlink(path)
+    elif not isinstance(node, Dir):
+        shutil.rmtree(path)
 
 
 def put(entries, name, node):

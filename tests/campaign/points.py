@@ -133,10 +133,10 @@ def points(args, subject):
         for i in range(1, n + 1):
             for how in ("before", "after") if kind in CHANGES else ():
                 found.append(Point(CRASH, subject, (who, f"{kind}:{i}:{how}"), ""))
-                found.append(Point(LOST, subject, (who, f"{kind}:{i}:{how}"), f"{i}"))
+                found.append(Point(LOST, subject, (who, f"{kind}:{i}:{how}"), f"{args.seed}.{i}"))
             for how in FAULTS[kind]:
                 found.append(Point(FAULT, subject, (who, f"{kind}:{i}:{how}"), ""))
-    found += [Point(LOST, subject, None, f"{i}") for i in range(10)]
+    found += [Point(LOST, subject, None, f"{args.seed}.{i}") for i in range(10)]
     return [point for point in found if point.kind in args.kinds]
 
 
@@ -207,7 +207,7 @@ def options():
     parser.add_argument("kinds", nargs="*", default=(CRASH, FAULT, LOST))
     parser.add_argument("--build", required=True)
     parser.add_argument("--most", type=int, default=0, help="points of each kind; 0: all")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of what is left when power is lost, and of the order")
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--only", default="", help="the beginning of subjects")
     parser.add_argument("--check", action="store_true", help="at first, that losses are noticed")
