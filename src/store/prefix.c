@@ -37,6 +37,15 @@ out:
     return rc;
 }
 
+/* .scr is synced even if it exists: the process that made it may have died before. */
+static int make_own_dir(const struct scr_env *env, const struct scr_prefix *p,
+                        struct scr_err *err)
+{
+    TRY(scr_dir_make(env->sys, p->scr, DIR_MODE, err));
+    TRY(scr_dir_sync(env->sys, p->path, err));
+    return try_write(env, p, err);
+}
+
 /* Checks and makes what scr_prefix_open promises. */
 static int prefix_check(const struct scr_env *env, const struct scr_prefix *p,
                         int create, struct scr_err *err)
@@ -48,9 +57,7 @@ static int prefix_check(const struct scr_env *env, const struct scr_prefix *p,
     }
     if (!create)
         return SCR_OK;
-    if ((rc = scr_dir_make(env->sys, p->scr, DIR_MODE, err)) == SCR_OK)
-        rc = try_write(env, p, err);
-    if (rc != SCR_OK)
+    if ((rc = make_own_dir(env, p, err)) != SCR_OK)
         scr_err_prefix(err, "prefix is not writable");
     return rc;
 }

@@ -28,8 +28,8 @@ struct scr_prefix {
 #define SCR_RUN_RECORD "run.scr"
 #define SCR_RUN_LOCK   SCR_RUN_RECORD ".lock"
 
-/* Checks that path is a directory; with create, makes <path>/.scr and checks that it
- * can be written (a missing or unwritable prefix is one clear line). */
+/* Checks that path is a directory; with create, makes <path>/.scr durable and checks
+ * that it can be written (a missing or unwritable prefix is one clear line). */
 int scr_prefix_open(const struct scr_env *env, const char *path, int create,
                     struct scr_prefix *p, struct scr_err *err);
 void scr_prefix_fini(struct scr_prefix *p);

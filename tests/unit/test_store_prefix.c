@@ -19,6 +19,28 @@ static void opens_a_directory_and_makes_its_hidden_one(void **state)
     test_store_close(&t);
 }
 
+/* D1: without its entry the state files in it are lost. Nor is it sure that the process
+ * that made it has synced it. */
+static void the_hidden_one_is_synced_whether_it_is_new_or_not(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_prefix p;
+    test_store_open(&t);
+    for (int is_new = 1; is_new >= 0; is_new--) {
+        if (is_new)
+            assert_int_equal(rmdir(t.p.scr), 0);
+        test_fault_arm(TEST_FSYNC_DIR, 0, EIO, TEST_ONCE);
+        assert_int_equal(scr_prefix_open(&t.env, t.p.path, 1, &p, &t.err), SCR_E_IO);
+        assert_true(test_fault_off());
+        assert_non_null(strstr(t.err.text, "prefix"));
+        scr_err_clear(&t.err);
+        assert_int_equal(scr_prefix_open(&t.env, t.p.path, 1, &p, &t.err), SCR_OK);
+        scr_prefix_fini(&p);
+    }
+    test_store_close(&t);
+}
+
 static void leaves_no_probe_behind(void **state)
 {
     (void)state;
@@ -261,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opens_a_directory_and_makes_its_hidden_one),
+        cmocka_unit_test(the_hidden_one_is_synced_whether_it_is_new_or_not),
         cmocka_unit_test(leaves_no_probe_behind),
         cmocka_unit_test(a_fifo_in_the_place_of_the_probe_is_an_error),
         cmocka_unit_test(takes_relative_and_untidy_paths),
