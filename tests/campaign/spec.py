@@ -143,11 +143,11 @@ class Case:
         self.guessed = (job, ranks, id) if id is not None else None # not known: what a global restart flushes
 
     def check_guess(self, id):
-        guessed, self.guessed = self.guessed, None
-        if guessed and guessed[:2] == (self.job, len(self.now.spread)) and guessed[2] != id and not self.now.faults \
-                and not any(v.id == guessed[2] and self.is_threatened(v) for v in self.versions) and \
-                self.env.get("SCR_GLOBAL_RESTART") != "1":
-            self.say(f"offered dataset {id}, and scr_why said {guessed[2]}")
+        (job, ranks, said), self.guessed = self.guessed or ("", 0, 0), None
+        if (job, ranks) == (self.job, len(self.now.spread)) and said != id and not self.now.faults and \
+                self.env.get("SCR_GLOBAL_RESTART") != "1" and not any(
+                    self.is_threatened(v) or self.is_in_the_way(v) for v in self.versions if v.id == said):
+            self.say(f"offered dataset {id}, and scr_why said {said}")
 
     def set_halt(self, words, in_doubt):
         if in_doubt:
