@@ -39,10 +39,11 @@ CACHED = f"run 0 a {RANKS} : init; restart; ckpt=0; ckpt=5"
 SAVED = [f"run 0 a {RANKS} : init; restart; ckpt=0; output=2; ckpt=5; finalize", "scr 0 a halt --remove"]
 XOR, SINGLE, PARTNER, RS = (f"level={s}:1:cache:2:8:{k}:0" for s, k in
                             (("XOR", 1), ("SINGLE", 1), ("PARTNER", 1), ("RS", 2)))
+STORE = "level=SINGLE:1:W:2:8:1:0" # all nodes share it
 
 
-def run(*steps):
-    return f"run 0 a {RANKS} : @; init; {'; '.join(steps)}"
+def run(*steps, ranks=RANKS):
+    return f"run 0 a {ranks} : @; init; {'; '.join(steps)}"
 
 
 def command(words):
@@ -63,12 +64,27 @@ SUBJECTS = {
                      run("restart", "ckpt=0", "finalize")),
     "run.retires": (f"u SCR_FLUSH=1 SCR_PREFIX_SIZE=1 {XOR}", [f"run 0 a {RANKS} : init; ckpt=0"],
                     run("restart", "ckpt=0", "delete=1", "drop=0", "ckpt=0")),
+    "run.store": (f"u SCR_FLUSH=1 {STORE}", [], run("restart", "ckpt=6", "ckpt=0", "finalize")),
+    "run.levels": (f"u SCR_FLUSH=3 {SINGLE} level=RS:2:L1:2:8:2:0", [],
+                   run("restart", "ckpt=0", "ckpt=0", "ckpt=0", "finalize")),
+    "run.flat": (f"u SCR_FLUSH=1 SCR_PRESERVE_DIRECTORIES=0 {XOR}", [], run("restart", "ckpt=5", "finalize")),
+    "run.current": (f"u SCR_FLUSH=1 SCR_DROP_AFTER_CURRENT=1 {XOR}", [],
+                    run("restart", "ckpt=0", "ckpt=0", "current=1", "ckpt=0")),
     "revive": (f"u SCR_FLUSH=10 {XOR}", [CACHED], run("restart", "ckpt=0")),
+    "revive.store": (f"u SCR_FLUSH=10 {STORE}", [CACHED], run("restart", "ckpt=6")),
+    "revive.global": (f"u SCR_FLUSH=10 SCR_GLOBAL_RESTART=1 SCR_PREFIX_SIZE=1 {XOR}", [CACHED, "lose n1"],
+                      run("restart", "ckpt=0")),
+    "revive.flush": (f"u SCR_FLUSH=10 SCR_FLUSH_ON_RESTART=1 {XOR}", [CACHED, "lose n2"], run("restart", "ckpt=0")),
+    "revive.ranks": (f"u SCR_FLUSH=10 SCR_RESTART_ANY_RANKS=1 {XOR}", [CACHED], run("restart", "ckpt=0", ranks=2)),
     "rebuild": (f"u SCR_FLUSH=10 {XOR}", [CACHED, "lose n2"], run("restart", "ckpt=0")),
     "rebuild.rs": (f"u SCR_FLUSH=10 {RS}", [CACHED, "lose n1", "lose n2"], run("restart", "ckpt=0")),
     "move": (f"u SCR_FLUSH=10 {XOR}", [CACHED, "turn 1"], run("restart", "ckpt=0")),
+    "move.rebuild": (f"u SCR_FLUSH=10 {XOR}", [CACHED, "lose n2", "turn 1"], run("restart", "ckpt=0")),
     "fetch": (f"u SCR_FLUSH=1 {XOR}", [*SAVED, *LOST_ALL], run("restart", "ckpt=0")),
     "fetch.packed": (f"u SCR_FLUSH=1 SCR_FLUSH_COMPRESS=ZSTD {XOR}", [*SAVED, *LOST_ALL], run("restart")),
+    "fetch.bypass": (f"u SCR_FLUSH=1 SCR_FETCH_BYPASS=1 {XOR}", [*SAVED, *LOST_ALL], run("restart", "ckpt=0")),
+    "fetch.refused": (f"u SCR_FLUSH=1 {XOR}", [*SAVED, *LOST_ALL], run("refuse=1", "ckpt=0")),
+    "fetch.ranks": (f"u SCR_FLUSH=1 SCR_RESTART_ANY_RANKS=1 {XOR}", SAVED, run("restart", "ckpt=0", ranks=2)),
     "index.drop": (f"u SCR_FLUSH=1 {XOR}", SAVED, command("index --drop @0")),
     "index.delete": (f"u SCR_FLUSH=1 {XOR}", SAVED, command("index --delete @2")),
     "index.current": (f"u SCR_FLUSH=1 {XOR}", SAVED, command("index --current @2")),
@@ -79,6 +95,7 @@ SUBJECTS = {
     "postrun": (f"u SCR_FLUSH=10 {XOR}", [CACHED, "lose n2"], command("postrun")),
     "postrun.packed": (f"u SCR_FLUSH=10 SCR_FLUSH_COMPRESS=ZSTD {PARTNER}", [CACHED], command("postrun")),
     "clean": (f"u SCR_FLUSH=10 {XOR}", [CACHED], command("clean")),
+    "clean.force": (f"u SCR_FLUSH=10 {XOR}", [CACHED], command("clean --ended --force --jobid JOB")),
     "halt": (f"u SCR_FLUSH=10 {XOR}", [CACHED], command("halt --checkpoints 1")),
     "halt.remove": (f"u SCR_FLUSH=10 {XOR}", [CACHED, "scr 0 a halt --checkpoints 1"], command("halt --remove")),
     "prerun": (f"u SCR_FLUSH=10 {XOR}", [], command("prerun")),
