@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Blocks grow with what is asked for, so that a short list costs one small block and a
- * long one few: what is freed then has room for other long lists. */
+ * long one few. Where a block of a long list was freed there is room for another. */
 enum { FIRST = 256, MOST = 4096 * 1024, ALIGN = alignof(uint64_t) };
 
 struct scr_arena_block {

@@ -24,7 +24,7 @@
 struct scr_file {
     struct scr_item item; /* name: the path */
     uint64_t found;       /* bytes found, in lists that ranks exchange
-                     * (par/migrate/holdings.h); 0 in a map that is written */
+                           * (par/migrate/holdings.h); 0 in a map that is written */
     scr_meta meta;        /* without an arena: nothing is recorded */
 };
 

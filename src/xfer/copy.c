@@ -75,8 +75,8 @@ static int put(const struct scr_stream *s, const void *bytes, size_t n,
 }
 
 /* Copies in to out from byte got->size on, up to the end that the file has then: it may
- * have been cut or have grown since it was opened. Of bytes that are known by their CRC
- * there are none behind those that it is of. */
+ * have been cut or have grown since it was opened. If size and CRC are recorded,
+ * reading ends at that size: the CRC shows whether these are the recorded bytes. */
 static int pump(const struct scr_stream *s, struct scr_err *err)
 {
     const struct scr_copy *job = s->job;

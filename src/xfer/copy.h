@@ -8,8 +8,8 @@
  *
  * The bytes go to a temporary name in the directory of dst (which exists), which is
  * renamed onto dst when everything written has been checked: a reader of dst finds the
- * old file or the whole new one. On error dst is as it was and the temporary is gone.
- * Local, any thread. */
+ * old file or the whole new one. On error dst is as it was and the temporary is gone;
+ * tmp, below, is the exception. Local, any thread. */
 #ifndef SCR_XFER_COPY_H
 #define SCR_XFER_COPY_H
 
@@ -45,12 +45,13 @@ enum { SCR_COPY_SLICE = 128 << 10 };
 
 struct scr_copy {
     const char *src, *dst;
-    const char *tmp; /* temporary name, on dst's file system; NULL: next to dst, from
-                        tag; dst itself, if no reader looks before the copy has ended:
-                        what is there goes first */
-    int tag;         /* makes the temporary unique among writers into one directory: the
+    /* Temporary name, on dst's file system; NULL: next to dst, from tag. It may be dst
+     * itself, if no reader opens dst before the copy has ended: a file that exists
+     * there is removed first, and on error none is left. */
+    const char *tmp;
+    int tag;    /* makes the temporary unique among writers into one directory: the
                    world rank, or a process id */
-    size_t buf;      /* bytes read at a time; 0: SCR_COPY_SLICE, and at most so many */
+    size_t buf; /* bytes read at a time; 0: SCR_COPY_SLICE, and at most so many */
     const uint64_t *size;        /* what src must be; NULL: anything. Of plain bytes */
     const uint32_t *crc;         /* of src; NULL: any. Implies want_crc */
     int want_crc;                /* compute the CRC in the pass */
@@ -77,8 +78,8 @@ struct scr_copied {
 };
 
 /* SCR_E_NOENT: no src; SCR_E_UNSAFE: it is no regular file; SCR_E_MISSING: shorter
- * than *size; SCR_E_CORRUPT: longer than *size, another CRC, or changed while it was
- * read. */
+ * than *size; SCR_E_CORRUPT: longer than *size when it was opened, another CRC, or
+ * changed while it was read, unless size and CRC are right all the same. */
 int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
                   struct scr_copied *got, struct scr_err *err);
 
