@@ -277,7 +277,8 @@ static int merge_file(struct scr_table *to, const char *name, const struct scr_f
         return 0;
     if (scr_file_meta(f) != NULL)
         scr_meta_merge(scr_file_need_meta(mine, to), &f->meta);
-    mine->found = f->found > 0 ? f->found : mine->found;
+    else if (scr_file_meta(mine) == NULL && f->meta.size > 0)
+        mine->meta.size = f->meta.size;
     return scr_table_ok(to);
 }
 

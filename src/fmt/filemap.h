@@ -23,9 +23,9 @@
 
 struct scr_file {
     struct scr_item item; /* name: the path */
-    uint64_t found;       /* bytes found, in lists that ranks exchange
-                           * (par/migrate/holdings.h); 0 in a map that is written */
-    scr_meta meta;        /* without an arena: nothing is recorded */
+    scr_meta meta;        /* without an arena: nothing is recorded. Then size may be the
+                           * bytes found, in lists that ranks exchange
+                           * (par/migrate/holdings.h); in a map on disk it is 0 */
 };
 
 struct scr_entry {

@@ -18,13 +18,14 @@ static void pack_files(struct scr_str *s, const struct scr_table *files)
     for (SCR_EACH(const struct scr_file, f, files)) {
         scr_pack_key(s, f->item.name);
         const scr_meta *meta = scr_file_meta(f);
-        scr_pack_count(s, (size_t)((meta != NULL) + (f->found > 0)));
+        int found = meta == NULL && f->meta.size > 0;
+        scr_pack_count(s, (size_t)((meta != NULL) + found));
         if (meta != NULL) {
             scr_pack_key(s, "META");
             scr_meta_pack(s, meta);
         }
-        if (f->found > 0)
-            scr_pack_u64(s, "FOUND", f->found);
+        if (found)
+            scr_pack_u64(s, "FOUND", f->meta.size);
     }
 }
 
@@ -166,6 +167,7 @@ static void unpack_file(struct scr_cursor *c, struct scr_table *files,
                         struct scr_file *f)
 {
     int meta = 0, found = 0;
+    uint64_t bytes = 0;
     for (size_t left = scr_cursor_enter(c); left > 0; left--) {
         const char *key = scr_cursor_key(c);
         if (strcmp(key, "META") == 0) {
@@ -174,12 +176,14 @@ static void unpack_file(struct scr_cursor *c, struct scr_table *files,
         } else if (strcmp(key, "FOUND") == 0) {
             once(c, &found);
             const char *val = scr_cursor_val(c);
-            if (val == NULL || !scr_parse_u64(val, &f->found))
+            if (val == NULL || !scr_parse_u64(val, &bytes))
                 scr_cursor_refuse(c, "filemap: bad size");
         } else {
             scr_cursor_skip(c);
         }
     }
+    if (!meta)
+        f->meta.size = bytes;
 }
 
 static void unpack_files(struct scr_cursor *c, struct scr_table *files)

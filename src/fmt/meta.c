@@ -9,17 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const text_keys[SCR_META_TEXTS] = { "FILE", "ORIG",  "PATH",  "NAME",
-                                                       "TYPE", "ASKED", "SHARED" };
+static const char *const text_keys[SCR_META_TEXTS] = { "FILE", "ORIG", "PATH",
+                                                       "NAME", "TYPE", "ASKED" };
 
-/* Where a number is in the struct, as what, and what it may be. */
-enum kind { INT, U32, I64, U64 };
+/* Where a number is in the struct, as what, and what it may be. FLAG: nowhere, it is 1
+ * if it is recorded. */
+enum kind { FLAG, INT, U32, I64, U64 };
 static const struct number {
     const char *key;
     size_t at;
     enum kind kind;
     int64_t least, most; /* ids have no sign, which keeps them inside their type */
 } numbers[SCR_META_NUMBERS] = {
+    { "SHARED", 0, FLAG, 0, 0 },
     { "COMPLETE", offsetof(scr_meta, complete), INT, INT_MIN, INT_MAX },
     { "SIZE", offsetof(scr_meta, size), U64, 0, 0 },
     { "CRC", offsetof(scr_meta, crc), U32, 0, 0 },
@@ -97,6 +99,8 @@ static int64_t number_of(const scr_meta *m, enum scr_meta_number n)
 {
     const void *at = (const char *)m + numbers[n].at;
     switch (numbers[n].kind) {
+    case FLAG:
+        return 1;
     case INT:
         return *(const int *)at;
     case U32:
@@ -113,6 +117,8 @@ void scr_meta_set_number(scr_meta *m, enum scr_meta_number n, int64_t v)
     void *at = (char *)m + numbers[n].at;
     m->has |= 1u << n;
     switch (numbers[n].kind) {
+    case FLAG:
+        break;
     case INT:
         *(int *)at = (int)v;
         break;
@@ -141,7 +147,7 @@ void scr_meta_set_dest(scr_meta *m, const char *dest)
 
 void scr_meta_set_shared(scr_meta *m)
 {
-    scr_meta_set_text(m, SCR_META_SHARED, "1");
+    scr_meta_set_number(m, SCR_META_SHARED, 1);
 }
 
 void scr_meta_set_crc32(scr_meta *m, uint32_t crc)
@@ -216,7 +222,7 @@ int scr_meta_get_filesize(const scr_meta *m, uint64_t *out)
 
 int scr_meta_is_shared(const scr_meta *m)
 {
-    return scr_meta_text(m, SCR_META_SHARED) != NULL;
+    return has(m, SCR_META_SHARED);
 }
 
 int scr_meta_get_crc32(const scr_meta *m, uint32_t *out)
@@ -347,7 +353,7 @@ void scr_meta_pack(struct scr_str *s, const scr_meta *m)
 
 static void take_number(scr_meta *m, enum scr_meta_number n, const char *val)
 {
-    int64_t v;
+    int64_t v = 1;
     uint64_t size;
     uint32_t crc;
     if (n == SCR_META_CRC) {
@@ -356,8 +362,9 @@ static void take_number(scr_meta *m, enum scr_meta_number n, const char *val)
     } else if (n == SCR_META_SIZE) {
         if (scr_parse_u64(val, &size))
             scr_meta_set_number(m, n, (int64_t)size);
-    } else if (scr_parse_i64(val, &v) && v >= numbers[n].least &&
-               v <= numbers[n].most) {
+    } else if (numbers[n].kind == FLAG ||
+               (scr_parse_i64(val, &v) && v >= numbers[n].least &&
+                v <= numbers[n].most)) {
         scr_meta_set_number(m, n, v);
     }
 }

@@ -16,16 +16,16 @@
 #include <sys/stat.h>
 
 enum scr_meta_text {
-    SCR_META_FILE,   /* name below the rank's cache directory */
-    SCR_META_ORIG,   /* as the application gave it */
-    SCR_META_PATH,   /* directory below the prefix ("." for the prefix) */
-    SCR_META_NAME,   /* base name at its destination */
-    SCR_META_TYPE,   /* FULL, PARTNER, XOR, RS … */
-    SCR_META_ASKED,  /* destination the application asked for, if it is another */
-    SCR_META_SHARED, /* there at all: several ranks routed it */
+    SCR_META_FILE,  /* name below the rank's cache directory */
+    SCR_META_ORIG,  /* as the application gave it */
+    SCR_META_PATH,  /* directory below the prefix ("." for the prefix) */
+    SCR_META_NAME,  /* base name at its destination */
+    SCR_META_TYPE,  /* FULL, PARTNER, XOR, RS … */
+    SCR_META_ASKED, /* destination the application asked for, if it is another */
     SCR_META_TEXTS
 };
 enum scr_meta_number {
+    SCR_META_SHARED, /* there at all, as 1: several ranks routed it */
     SCR_META_COMPLETE,
     SCR_META_SIZE,
     SCR_META_CRC,

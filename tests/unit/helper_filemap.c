@@ -77,7 +77,7 @@ scr_filemap *rich(void)
     scr_filemap_set_meta(map, 11, 20, "/c/foo_20.ckpt.11", m);
     scr_filemap_set_meta(map, 10, 20, "/c/foo_20.ckpt.10", NULL);
     scr_filemap_set_meta(map, 11, 28, "relative/file", m);
-    scr_filemap_first_file(map, 11, 28)->found = 7;
+    scr_filemap_add_file(map, 11, 28, "relative/found")->meta.size = 7;
     scr_hash_set_val(h, "ID", "11");
     scr_hash_setf(h, NULL, "GROUP 1 2");
     scr_filemap_set_dataset(map, 11, 20, h);

@@ -494,24 +494,26 @@ static void an_entry_takes_what_it_lacks(void **state)
     scr_hash_delete(h);
 }
 
-/* The bytes found of a file go to the rank that gets its entry, and stay. */
+/* The bytes found of a file of which nothing is recorded go to the rank that gets its
+ * entry, and stay; what is recorded is not changed by them. */
 static void what_was_found_travels(void **state)
 {
     (void)state;
     scr_filemap *map = one_file(5, 0, NULL), *got = scr_filemap_new();
-    scr_filemap_first_file(map, 1, 2)->found = UINT64_MAX;
-    scr_filemap_add_file(map, 1, 2, "/c/b")->found = 7;
+    scr_filemap_add_file(map, 1, 2, "/c/b")->meta.size = UINT64_MAX;
     struct scr_str s = test_packed(map);
     assert_int_equal(scr_filemap_unpack(s.p, s.len, got, NULL), SCR_OK);
     const struct scr_file *f = scr_filemap_first_file(got, 1, 2);
-    assert_true(f->found == UINT64_MAX && scr_file_meta(f) != NULL);
-    assert_true(scr_file_next(f)->found == 7 &&
-                scr_file_meta(scr_file_next(f)) == NULL);
+    assert_true(f->meta.size == 5 && scr_file_meta(f) != NULL);
+    f = scr_file_next(f);
+    assert_true(f->meta.size == UINT64_MAX && scr_file_meta(f) == NULL);
     scr_filemap *less = one_file(5, 0, NULL);
+    assert_non_null(scr_filemap_add_file(less, 1, 2, "/c/b"));
     assert_int_equal(scr_filemap_merge(got, less), SCR_OK);
-    assert_true(scr_filemap_first_file(got, 1, 2)->found == UINT64_MAX);
+    assert_true(f->meta.size == UINT64_MAX);
     assert_int_equal(scr_filemap_merge(less, got), SCR_OK);
-    assert_true(scr_filemap_first_file(less, 1, 2)->found == UINT64_MAX);
+    f = scr_file_next(scr_filemap_first_file(less, 1, 2));
+    assert_true(f->meta.size == UINT64_MAX && scr_file_meta(f) == NULL);
     assert_sound(got);
     scr_str_free(&s);
     scr_filemap_delete(less);

@@ -58,6 +58,26 @@ static void packed_it_is_the_hash_of_the_manual(void **state)
     scr_filemap_delete(map);
 }
 
+/* Bytes found are taken where nothing is recorded: they do not change a record. */
+static void bytes_found_do_not_change_what_is_recorded(void **state)
+{
+    (void)state;
+    scr_filemap *map = rich(), *got = scr_filemap_new();
+    scr_hash *h = test_map_tree(map);
+    const char *found = "RANK 28 DSET 11 FILE relative/file FOUND 9";
+    assert_non_null(scr_hash_setf(h, NULL, found));
+    assert_int_equal(test_take_tree(h, got, NULL), SCR_OK);
+    assert_true(test_maps_same(got, map));
+    const struct scr_entry *e = scr_filemap_entry(got, 11, 28);
+    const struct scr_file *f = scr_table_find(&e->files, "relative/file");
+    assert_true(f->meta.size == 5 && scr_file_meta(f) != NULL);
+    f = scr_table_find(&e->files, "relative/found");
+    assert_true(f->meta.size == 7 && scr_file_meta(f) == NULL);
+    scr_hash_delete(h);
+    scr_filemap_delete(got);
+    scr_filemap_delete(map);
+}
+
 /* An older writer put what came first first. */
 static void the_order_on_disk_does_not_matter(void **state)
 {
@@ -477,6 +497,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_it_is_the_hash_of_the_manual),
+        cmocka_unit_test(bytes_found_do_not_change_what_is_recorded),
         cmocka_unit_test(the_order_on_disk_does_not_matter),
         cmocka_unit_test(what_is_not_known_is_skipped_or_a_tag),
         cmocka_unit_test(ambiguous_meta_data_are_not_recorded),

@@ -73,6 +73,21 @@ static void merging_adds_what_is_missing(void **state)
     scr_meta_delete(none);
 }
 
+/* SHARED says it by being there. */
+static void a_shared_file_is_one_by_any_value(void **state)
+{
+    (void)state;
+    scr_meta *whole = whole_example(), *other = example_with("SHARED", "yes");
+    scr_meta *none = example_with("SHARED", NULL);
+    assert_true(scr_meta_is_shared(other) && !scr_meta_is_shared(none));
+    assert_true(same(other, whole) && !same(none, whole));
+    scr_meta_merge(none, other);
+    assert_true(same(none, whole));
+    scr_meta_delete(none);
+    scr_meta_delete(other);
+    scr_meta_delete(whole);
+}
+
 /* Whatever the field, and whichever of both is merged into the other. */
 static void what_differs_is_not_recorded_after_merging(void **state)
 {
@@ -82,6 +97,8 @@ static void what_differs_is_not_recorded_after_merging(void **state)
     for (SCR_HASH_EACH(e, h)) {
         const char *key = scr_hash_elem_key(e);
         const char *val = strcmp(key, "CRC") == 0 ? "0x00000003" : "3";
+        if (strcmp(key, "SHARED") == 0) /* see a_shared_file_is_one_by_any_value */
+            continue;
         scr_meta *a = example_with(key, val), *b = whole_example();
         scr_meta *want = example_with(key, NULL); /* of a time both halves */
         assert_false(same(a, b));
@@ -105,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copy_is_exact),
         cmocka_unit_test(merging_adds_what_is_missing),
+        cmocka_unit_test(a_shared_file_is_one_by_any_value),
         cmocka_unit_test(what_differs_is_not_recorded_after_merging),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

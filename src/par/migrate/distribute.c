@@ -148,7 +148,7 @@ static int complete_offer(struct dist *d, struct offer *o, struct scr_file *f,
         scr_file_meta(f) != NULL ? NULL : meta_elsewhere(d, f->item.name);
     if (meta == NULL)
         return SCR_OK;
-    if (scr_meta_get_filesize(meta, &want) == SCR_OK && f->found != want)
+    if (scr_meta_get_filesize(meta, &want) == SCR_OK && f->meta.size != want)
         return scr_table_add(&o->tried, f->item.name) ? SCR_OK : scr_no_memory(err);
     scr_meta_copy(scr_file_need_meta(f, &o->told.entry->files), meta);
     return scr_table_ok(&o->told.entry->files) ? SCR_OK : scr_no_memory(err);
@@ -307,7 +307,7 @@ static int choose_files(const struct dist *d, const struct offer *o,
 {
     uint64_t bytes = 0, most = (uint64_t)d->ship.slice * BATCH_MESSAGES;
     for (SCR_EACH(struct scr_file, f, &o->told.entry->files)) {
-        uint64_t size = f->found;
+        uint64_t size = f->meta.size;
         if (!is_wanted(d, o, f->item.name))
             continue;
         if (wish->n > 0 && (size > most || bytes > most - size))
@@ -315,7 +315,7 @@ static int choose_files(const struct dist *d, const struct offer *o,
         bytes += size;
         struct scr_file *w = scr_table_add(wish, f->item.name);
         TRY(w ? SCR_OK : scr_no_memory(err));
-        w->found = size;
+        w->meta.size = size;
     }
     return SCR_OK;
 }
@@ -333,7 +333,7 @@ static int list_ship(struct scr_ship_list *list, const struct scr_file *w,
                      const char *path, const scr_meta *meta)
 {
     list->file[list->n++] =
-        (struct scr_ship_file){ .path = path, .size = w->found, .meta = meta };
+        (struct scr_ship_file){ .path = path, .size = w->meta.size, .meta = meta };
     return path != NULL;
 }
 

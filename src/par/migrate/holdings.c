@@ -205,8 +205,9 @@ static int note_intact(struct scr_holding *held, const char *rel, const char *pa
         end = &(*end)->next;
     *end = p;
     p->path = scr_arena_text(&held->rels.arena, path);
-    o->found = size;
-    if (scr_file_meta(o) == NULL && meta != NULL)
+    if (meta == NULL)
+        o->meta.size = size;
+    else if (scr_file_meta(o) == NULL)
         scr_meta_copy(scr_file_need_meta(o, &offer->files), meta);
     return p->path != NULL && scr_table_ok(&offer->files) ? SCR_OK : SCR_E_NOMEM;
 }
