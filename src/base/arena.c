@@ -6,24 +6,43 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Blocks grow with what is asked for, so that a short list costs one small block and a
- * long one few. Where a block of a long list was freed there is room for another. */
-enum { FIRST = 256, MOST = 4096 * 1024, ALIGN = alignof(uint64_t) };
+ * long one few. From LARGE on a block is a mapping of its own. It goes back to the
+ * system when it is freed: in the heap, where lists that grow side by side lie between
+ * each other, it leaves a hole that the next list does not fit into. */
+enum { FIRST = 256, LARGE = 64 * 1024, MOST = 4096 * 1024, ALIGN = alignof(uint64_t) };
 
 struct scr_arena_block {
     struct scr_arena_block *before;
-    size_t size; /* of bytes */
-    alignas(uint64_t) unsigned char bytes[];
+    size_t size; /* of all of it */
 };
+
+static struct scr_arena_block *new_block(size_t size)
+{
+    if (size < LARGE)
+        return malloc(size);
+    void *p =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p != MAP_FAILED ? p : NULL;
+}
+
+static void free_block(struct scr_arena_block *b)
+{
+    if (b->size < LARGE)
+        free(b);
+    else
+        (void)munmap(b, b->size);
+}
 
 static int grow(struct scr_arena *a, size_t n)
 {
     size_t size = a->block == NULL ? FIRST : a->block->size * 2;
     size = size > MOST ? MOST : size;
-    if (size < n) /* sizes are multiples of the alignment, so what is left is aligned */
-        size = (n + ALIGN - 1) / ALIGN * ALIGN;
-    struct scr_arena_block *b = n < SIZE_MAX / 2 ? malloc(sizeof *b + size) : NULL;
+    if (size < sizeof *a->block + n) /* a multiple of ALIGN, so what is left is one */
+        size = (sizeof *a->block + n + ALIGN - 1) / ALIGN * ALIGN;
+    struct scr_arena_block *b = n < SIZE_MAX / 2 ? new_block(size) : NULL;
     if (b == NULL) {
         a->lost = 1;
         return 0;
@@ -31,7 +50,7 @@ static int grow(struct scr_arena *a, size_t n)
     b->before = a->block;
     b->size = size;
     a->block = b;
-    a->left = size;
+    a->left = size - sizeof *b;
     return 1;
 }
 
@@ -41,7 +60,7 @@ static void *take(struct scr_arena *a, size_t n, size_t align)
     if (a->lost || ((a->block == NULL || n > a->left - skip) && !grow(a, n)))
         return NULL;
     a->left -= a->left % align;
-    void *p = a->block->bytes + (a->block->size - a->left);
+    void *p = (unsigned char *)a->block + a->block->size - a->left;
     a->left -= n;
     return p;
 }
@@ -92,7 +111,7 @@ void scr_arena_free(struct scr_arena *a)
 {
     while (a->block != NULL) {
         struct scr_arena_block *before = a->block->before;
-        free(a->block);
+        free_block(a->block);
         a->block = before;
     }
     *a = (struct scr_arena)SCR_ARENA_INIT;

@@ -4,9 +4,11 @@
 #include "helper_steps.h"
 #include "helper_tmp.h"
 
+#include <malloc.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/table.h"
 
@@ -109,11 +111,48 @@ static void texts_are_copies(void **state)
     scr_arena_free(&a);
 }
 
+static size_t mapped_bytes(void)
+{
+    size_t pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_true(f != NULL && fscanf(f, "%zu", &pages) == 1 && fclose(f) == 0);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Of two that grow side by side the first is freed: the system has its memory again,
+ * though the other one's lies between. malloc asks the system for each large block only
+ * until the program has freed a larger one; the first call makes it such a program. */
+static void what_is_freed_goes_back_to_the_system(void **state)
+{
+    (void)state;
+    enum { PIECE = 1000, PIECES = 8000 };
+    assert_int_equal(mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024), 1);
+    struct scr_arena a = SCR_ARENA_INIT, b = SCR_ARENA_INIT;
+    static unsigned char *kept[PIECES];
+    for (int i = 0; i < PIECES; i++) {
+        unsigned char *gone = scr_arena_get(&a, PIECE);
+        kept[i] = scr_arena_get(&b, PIECE);
+        assert_true(gone != NULL && kept[i] != NULL);
+        memset(gone, 0xff, PIECE);
+        memset(kept[i], i, PIECE);
+    }
+    size_t before = mapped_bytes();
+    scr_arena_free(&a);
+    assert_true(mapped_bytes() + (size_t)PIECE * PIECES * 9 / 10 < before);
+    for (int i = 0; i < PIECES; i++)
+        assert_true(kept[i][0] == i % 256 && kept[i][PIECE - 1] == i % 256);
+    scr_arena_free(&b);
+}
+
 /* No machine has so much. */
 static void what_cannot_be_had_is_lost_for_ever(void **state)
 {
     (void)state;
     struct scr_arena a = SCR_ARENA_INIT;
+    assert_non_null(scr_arena_get(&a, 8));
+    assert_null(scr_arena_get(&a, SIZE_MAX / 4)); /* the system refuses */
+    assert_true(a.lost);
+    scr_arena_free(&a);
     assert_non_null(scr_arena_get(&a, 8));
     assert_null(scr_arena_get(&a, SIZE_MAX));
     assert_true(a.lost);
@@ -479,6 +518,7 @@ int main(void)
         cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
         cmocka_unit_test(pieces_may_be_larger_than_any_block),
         cmocka_unit_test(texts_are_copies),
+        cmocka_unit_test(what_is_freed_goes_back_to_the_system),
         cmocka_unit_test(what_cannot_be_had_is_lost_for_ever),
         cmocka_unit_test(an_item_is_added_once_and_found),
         cmocka_unit_test(no_name_and_no_table_have_no_item),
