@@ -7,7 +7,6 @@
 #include "fmt/state.h"
 #include "job.h"
 #include "ops/build.h"
-#include "ops/scanhash.h"
 #include "ops/sweep.h"
 #include "reach.h"
 #include "red/survey.h"
@@ -21,7 +20,6 @@ enum {
     OPT_DOWN,
     OPT_TIMEOUT,
     OPT_DRY_RUN,
-    OPT_SCAN,
     OPT_ENDED
 };
 
@@ -35,8 +33,6 @@ static const struct scr_opt opts[] = {
     [OPT_TIMEOUT] = { "timeout", 'T', "TIME",
                       "longest time for the nodes to copy (default: as the job has)" },
     [OPT_DRY_RUN] = { "dry-run", 'n', NULL, "only print what would be saved" },
-    [OPT_SCAN] = { "scan", 's', NULL,
-                   "print what was copied and what is missing, before a rebuild" },
     [OPT_ENDED] = { "ended", 'e', NULL,
                     "the run has ended, even if some of its processes still exist" },
     { 0 },
@@ -160,20 +156,6 @@ static int open_scavenge(struct postrun *p, struct scr_err *err)
     return SCR_OK;
 }
 
-static int print_scan(struct postrun *p, int id, struct scr_err *err)
-{
-    struct scr_scan s;
-    scr_hash *h = scr_hash_new();
-    int rc;
-    TRY_OUT(scr_scan_open(&s, &p->t->env, &p->t->prefix, id, err));
-    TRY_OUT(scr_scanhash(&s, h, err));
-    scr_hash_fprint(p->t->out, h, 0);
-out:
-    scr_scan_fini(&s);
-    scr_hash_delete(h);
-    return rc;
-}
-
 static void tell_saved(struct postrun *p, int id, const struct scr_build_report *r)
 {
     char rebuilt[64] = "";
@@ -194,8 +176,6 @@ static int save(struct postrun *p, int id, struct scr_err *err)
     int rc = open_scavenge(p, err);
     if (rc == SCR_OK)
         rc = scr_scavenge_dataset(&p->s, id, dset, &why);
-    if (rc == SCR_OK && p->a->opt[OPT_SCAN] != NULL)
-        (void)print_scan(p, id, NULL);
     fflush(p->t->out); /* what is warned of below comes after it */
     if (rc == SCR_OK)
         rc = scr_build_dataset(&p->t->env, &p->t->prefix, id, &report, &why);

@@ -447,8 +447,8 @@ static int world_size(const struct scr_scan *s, const struct scr_scan_set *set)
     return ranks;
 }
 
-int scr_scan_can_rebuild_set(const struct scr_scan *s, const struct scr_scan_set *set,
-                             int with_crc)
+static int can_rebuild_set(const struct scr_scan *s, const struct scr_scan_set *set,
+                           int with_crc)
 {
     const struct scr_env quiet = { .sys = s->env->sys };
     const char **red = found_files(set);
@@ -465,7 +465,7 @@ int scr_scan_can_rebuild(struct scr_scan *s, int with_crc)
     if (check_not_written_over(s, NULL) != SCR_OK)
         return 0;
     for (SCR_EACH(const struct scr_scan_set, set, &s->sets)) {
-        if (!scr_scan_can_rebuild_set(s, set, with_crc))
+        if (!can_rebuild_set(s, set, with_crc))
             return 0;
         ranks = ranks == 0 ? world_size(s, set) : ranks;
         covered += set->n;

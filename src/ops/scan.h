@@ -50,9 +50,6 @@ int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *e
 /* Whether scr_scan_rebuild could make every rank whole from the existing redundancy
  * files: 1 or 0. Changes nothing. with_crc 0: compares sizes. */
 int scr_scan_can_rebuild(struct scr_scan *s, int with_crc);
-/* The same of one set. */
-int scr_scan_can_rebuild_set(const struct scr_scan *s, const struct scr_scan_set *set,
-                             int with_crc);
 void scr_scan_fini(struct scr_scan *s);
 
 #endif

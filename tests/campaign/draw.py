@@ -217,7 +217,7 @@ class Draw:
         n = self.rng.randrange(3)
         words = self.pick(*LOOKS, f"index --drop @{n}", f"index --remove @{n}", f"index --delete @{n}",
                           f"index --current @{n}", f"index --add #{n}", f"index --drop-after @{n}",
-                          f"index --build #{n}", "index --adopt", "postrun", "postrun", "postrun", "postrun --scan",
+                          f"index --build #{n}", "index --adopt", "postrun", "postrun", "postrun", "postrun",
                           f"scavenge --id #{n}", "clean",
                           "clean --ended --force --jobid JOB", f"index --extract @{n} --to DIR",
                           "halt --checkpoints 1", "halt --remove", "verify --repair", "inspect --json", "why --ranks N")

@@ -11,7 +11,6 @@
 #include "ops/delete.h"
 #include "ops/extract.h"
 #include "ops/faults.h"
-#include "ops/scanhash.h"
 #include "red/member.h"
 #include "store/flushing.h"
 #include "store/replacing.h"
@@ -25,10 +24,10 @@ static int teardown(void **state)
     return test_fault_open_fds() == 0 ? 0 : -1;
 }
 
-/* What a scavenge leaves of a dataset of so many ranks in sets of 3. */
-static void copy_dataset(struct test_store *t, const char *id, const char *ranks)
+/* What a scavenge leaves of a dataset of 3 ranks in a set of 3. */
+static void copy_dataset(struct test_store *t)
 {
-    const char *argv[] = { SCR_TEST_SCAVENGE, t->p.path, id, "XOR", ranks, "3", NULL };
+    const char *argv[] = { SCR_TEST_SCAVENGE, t->p.path, "7", "XOR", "3", "3", NULL };
     const struct scr_proc_spec spec = { .argv = argv };
     int status = -1;
     assert_int_equal(scr_proc_run(&spec, 60, NULL, &status, &t->err), SCR_OK);
@@ -40,7 +39,7 @@ static void scavenge(struct test_store *t)
 {
     test_store_open(t);
     t->env.log = NULL;
-    copy_dataset(t, "7", "3");
+    copy_dataset(t);
     unlink(test_path("prefix/ckpt.7/rank_%d.dat", LOST));
     unlink(test_path("prefix/ckpt.7/empty_%d", LOST));
     unlink(test_path("prefix/.scr/scr.dataset.7/%d_of_3_in_0.xor", LOST + 1));
@@ -317,30 +316,6 @@ static void extracting_replaces_nothing(void **state)
     test_store_close(&t);
 }
 
-/* A header that names another dataset says nothing of this one's sets. */
-static void the_scan_hash_passes_over_headers_of_other_datasets(void **state)
-{
-    (void)state;
-    struct test_store t;
-    struct scr_scan s;
-    int64_t rank = -1;
-    scr_hash *h = scr_hash_new();
-    scavenge(&t);
-    copy_dataset(&t, "8", "6");
-    char *other = scr_strdup(test_path("prefix/.scr/scr.dataset.8/1_of_3_in_3.xor"));
-    assert_int_equal(
-        rename(other, test_path("prefix/.scr/scr.dataset.7/1_of_3_in_0.xor")), 0);
-    assert_int_equal(scr_scan_open(&s, &t.env, &t.p, ID, &t.err), SCR_OK);
-    assert_int_equal(scr_scanhash(&s, h, &t.err), SCR_OK);
-    const scr_hash *members = scr_hash_getf(h, "DLIST %d XOR 0 MEMBER", ID);
-    assert_true(scr_hash_get_val_i64(scr_hash_getf(members, "3"), "RANK", &rank));
-    assert_int_equal(rank, 2); /* not 5, as in dataset 8 */
-    scr_scan_fini(&s);
-    scr_hash_delete(h);
-    free(other);
-    test_store_close(&t);
-}
-
 /* As a program that bypasses the cache leaves it that dies at the renames (invariant
  * P8). While it lives no other process does them. */
 static void one_that_lacks_names_gets_them(void **state)
@@ -386,7 +361,6 @@ int main(void)
         cmocka_unit_test(ranks_that_are_not_listed_cost_nothing),
         cmocka_unit_test(compressed_files_are_checked_without_a_plain_crc),
         cmocka_unit_test(extracting_replaces_nothing),
-        cmocka_unit_test(the_scan_hash_passes_over_headers_of_other_datasets),
         cmocka_unit_test(one_that_lacks_names_gets_them),
     };
     return cmocka_run_group_tests(tests, learn, teardown);
