@@ -393,10 +393,9 @@ static void explain_failures(struct scr_tool *t, const struct task *k)
                    scr_format_duration(1 / o->far, b[2], 32));
 }
 
+/* The interval to the first order, and the efficiency with that. */
 struct check {
-    double young, first;  /* interval to the first order, and efficiency with that */
-    struct scr_pace best; /* by the Markov model */
-    double efficiency;
+    double young, first;
 };
 
 static struct check check_of(const struct task *k)
@@ -408,7 +407,6 @@ static struct check check_of(const struct task *k)
     double cost = o->cost + flush / n, rate = o->near + n * o->far;
     c.young = scr_interval_young(cost, 1 / rate);
     c.first = 1 - scr_interval_waste(cost, rate, c.young);
-    c.best = scr_outlook_search(&k->m, o, &c.efficiency);
     return c;
 }
 
@@ -416,7 +414,7 @@ static void explain_pace(struct scr_tool *t, const struct task *k)
 {
     const struct check c = check_of(k);
     const struct scr_outlook *o = &k->o;
-    char b[3][32];
+    char b[2][32];
     scr_tool_print(t,
                    "# intervals\n"
                    "#   first order        %s, one flush of %d: %.2f %% without "
@@ -427,11 +425,9 @@ static void explain_pace(struct scr_tool *t, const struct task *k)
                    100 * c.first);
     scr_tool_print(t,
                    "#   proposed           %s, one flush of %d: %.2f %% in the Markov "
-                   "model\n"
-                   "#   best by search     %s, one flush of %d: %.2f %%\n",
+                   "model\n",
                    scr_format_duration(o->pace.interval, b[1], 32), o->pace.every,
-                   100 * o->efficiency, scr_format_duration(c.best.interval, b[2], 32),
-                   c.best.every, 100 * c.efficiency);
+                   100 * o->efficiency);
 }
 
 /* Inputs that may be off: the others are known exactly, or not used. */
@@ -549,12 +545,11 @@ static json_t *json_of(const struct task *k, int with_errors)
         "stored", (json_int_t)o->stored, "room", (json_int_t)o->room, "checkpoint_secs",
         o->cost, "flush_secs", o->flush, "interval", o->pace.interval, "flush",
         o->pace.every, "flush_async", k->m.is_async);
-    json_t *more = json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "failure_secs",
-        k->m.mtbf / k->m.nodes, "beyond", o->beyond, "far", o->far / (o->far + o->near),
-        "efficiency", o->efficiency, "efficiency_first_order", c.first,
-        "efficiency_best", c.efficiency, "interval_best", c.best.interval, "inputs",
-        json_of_inputs(k), "config", json_of_config(k));
+    json_t *more = json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "failure_secs",
+                             k->m.mtbf / k->m.nodes, "beyond", o->beyond, "far",
+                             o->far / (o->far + o->near), "efficiency", o->efficiency,
+                             "efficiency_first_order", c.first, "inputs",
+                             json_of_inputs(k), "config", json_of_config(k));
     if (more == NULL || json_object_update(j, more) != 0) {
         json_decref(j);
         j = NULL;

@@ -75,9 +75,4 @@ int scr_outlook_find(const struct scr_machine *m, struct scr_outlook *o);
 /* Efficiency of the same settings on another machine; NaN: they do not fit there. */
 double scr_outlook_on(const struct scr_machine *m, const struct scr_outlook *o);
 
-/* The pace with the highest efficiency in the Markov model, by search, which is
- * *efficiency. The allocation is no limit. */
-struct scr_pace scr_outlook_search(const struct scr_machine *m,
-                                   const struct scr_outlook *o, double *efficiency);
-
 #endif

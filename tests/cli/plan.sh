@@ -38,7 +38,7 @@ has 0 "#   --nodes              1000, given"
 has 0 "#   --memory             256.00 GiB, assumed"
 has 0 "# checkpoint           C = "
 has 0 "#   first order "
-has 0 "#   best by search "
+has 0 "#   proposed "
 has 0 "#   --mtbf "
 accepted ""
 run scr plan -N 1 -n 8 -b 4g --allocation 0 --cache /nvme --disk 1t --memory 1g

@@ -87,6 +87,20 @@ static void intervals_by_hand(void **state)
     IS_NEAR(o.pace.interval / sqrt(2 * cost / rate), 1, 0.02);
 }
 
+/* The highest efficiency in the Markov model of all paces around the one of o. */
+static double best_around(const struct scr_machine *m, const struct scr_outlook *o)
+{
+    double best = 0;
+    struct scr_outlook next = *o;
+    for (double n = 0.125; n < 9; n *= 1.0905) /* 2^(1/8) */
+        for (double t = 0.125; t < 9; t *= 1.0905) {
+            next.pace.every = (int)fmax(1, round(o->pace.every * n));
+            next.pace.interval = o->pace.interval * t;
+            best = fmax(best, scr_outlook_on(m, &next));
+        }
+    return best;
+}
+
 /* To the first order, by the Markov model, and the best of that. */
 static void models_agree(void **state)
 {
@@ -97,13 +111,12 @@ static void models_agree(void **state)
             m.mtbf = days * DAY;
             m.is_async = async;
             struct scr_outlook o = found(&m);
-            double best, rate = o.near + o.far, n = o.pace.every;
+            double best = best_around(&m, &o), rate = o.near + o.far, n = o.pace.every;
             double cost = o.cost + (async ? 0.1 : 1) * o.flush / n;
             double waste = cost / o.pace.interval +
                            (o.near + n * o.far) * o.pace.interval / 2 +
                            o.near * o.rebuilt + o.far * o.fetched;
-            (void)scr_outlook_search(&m, &o, &best);
-            assert_true(best >= o.efficiency - 1e-6);
+            assert_true(best >= o.efficiency - 1e-4);
             IS_NEAR(o.efficiency, best, 0.003);
             /* the first order leaves out what is lost while losses are made good */
             IS_NEAR(1 / o.efficiency, 1 + waste, 3 * waste * waste + 1e-4);
