@@ -77,8 +77,6 @@ int scr_hash_unset_kv_int(scr_hash *h, const char *key, int val);
 scr_hash *scr_hash_set_val(scr_hash *h, const char *key, const char *val);
 scr_hash *scr_hash_set_val_i64(scr_hash *h, const char *key, int64_t val);
 scr_hash *scr_hash_set_val_u64(scr_hash *h, const char *key, uint64_t val);
-scr_hash *scr_hash_set_val_crc(scr_hash *h, const char *key,
-                               uint32_t crc); /* "0x%08x" */
 /* First key under key, borrowed; NULL if there is none. */
 const char *scr_hash_get_val(const scr_hash *h, const char *key);
 /* 1 and *out set, or 0 (out untouched) when absent, not a number of that range, or
@@ -86,7 +84,8 @@ const char *scr_hash_get_val(const scr_hash *h, const char *key);
 int scr_hash_get_val_i64(const scr_hash *h, const char *key, int64_t *out);
 int scr_hash_get_val_u64(const scr_hash *h, const char *key, uint64_t *out);
 int scr_hash_get_val_int(const scr_hash *h, const char *key, int *out);
-int scr_hash_get_val_crc(const scr_hash *h, const char *key, uint32_t *out);
+int scr_hash_get_val_crc(const scr_hash *h, const char *key,
+                         uint32_t *out); /* "0x%08x" */
 
 /* --- several levels at once; fmt is %s, %d and plain words, which are keys as they
  * stand, separated by single spaces. scr_hash_getf(h, "%s %d CKPT %d", "RANK", 0, 10)

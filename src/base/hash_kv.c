@@ -80,13 +80,6 @@ scr_hash *scr_hash_set_val_u64(scr_hash *h, const char *key, uint64_t val)
     return scr_hash_set_val(h, key, buf);
 }
 
-scr_hash *scr_hash_set_val_crc(scr_hash *h, const char *key, uint32_t crc)
-{
-    char buf[INT_TEXT];
-    (void)snprintf(buf, sizeof buf, "0x%08" PRIx32, crc);
-    return scr_hash_set_val(h, key, buf);
-}
-
 const char *scr_hash_get_val(const scr_hash *h, const char *key)
 {
     return scr_hash_elem_key(scr_hash_elem_first(scr_hash_get(h, key)));

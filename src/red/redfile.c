@@ -85,17 +85,6 @@ int scr_current_lend(struct scr_current *c, struct scr_file *f)
     return SCR_OK;
 }
 
-int scr_current_add(struct scr_current *c, const scr_meta *meta)
-{
-    char key[24];
-    snprintf(key, sizeof key, "%zu", c->n);
-    struct scr_file *f = scr_table_add(&c->files, key);
-    if (f == NULL || scr_current_lend(c, f) != SCR_OK)
-        return SCR_E_NOMEM;
-    scr_meta_copy(scr_file_need_meta(f, &c->files), meta);
-    return scr_table_ok(&c->files) ? SCR_OK : SCR_E_NOMEM;
-}
-
 const struct scr_file *scr_shelf_next(const struct scr_file *f)
 {
     enum scr_scheme s;

@@ -59,11 +59,10 @@ const struct scr_file *scr_shelf_next(const struct scr_file *f);
 struct scr_current *scr_current_new(int world_rank, const scr_hash *desc,
                                     const scr_hash *dset);
 void scr_current_delete(struct scr_current *c);
-/* Adds a file behind those there are; meta is copied. SCR_OK or SCR_E_NOMEM. */
-int scr_current_add(struct scr_current *c, const scr_meta *meta);
-/* The same of a file that stays the caller's, and gets the CRCs. */
+/* Adds a file, which stays the caller's and gets the CRCs, behind those there are.
+ * SCR_OK or SCR_E_NOMEM. */
 int scr_current_lend(struct scr_current *c, struct scr_file *f);
-/* Adds a file as one of those of a shelf, or as its copy. */
+/* Adds a file as one of those of a shelf, or as its copy; meta is copied. */
 int scr_current_shelve(struct scr_current *c, const scr_meta *meta,
                        struct scr_shelf *shelf);
 /* Keeps places for all CRCs, which are not known yet. */

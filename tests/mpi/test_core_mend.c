@@ -342,12 +342,13 @@ MPI_CASE(no_call_that_fails_makes_it_lost)
 
 static struct scr_current *record_file(void)
 {
+    struct scr_shelf own = { .dir = "/c" };
     struct scr_current *current = scr_current_new(0, NULL, NULL);
     scr_meta *meta = scr_meta_new();
     scr_meta_set_text(meta, SCR_META_PATH, "sub");
     scr_meta_set_text(meta, SCR_META_NAME, "file");
     scr_meta_set_filesize(meta, 10);
-    (void)scr_current_add(current, meta);
+    (void)scr_current_shelve(current, meta, &own);
     scr_meta_delete(meta);
     return current;
 }

@@ -33,8 +33,9 @@ static int describe(struct job *job, struct scr_err *err)
         int has_crc;
         w->current = scr_current_new(set->world_ranks[i], set->desc, set->dset);
         int rc = w->current != NULL ? SCR_OK : SCR_E_NOMEM;
+        struct scr_shelf own = { .dir = "/c" };
         for (size_t f = 0; f < part->nfiles && rc == SCR_OK; f++)
-            rc = scr_current_add(w->current, part->metas[f]);
+            rc = scr_current_shelve(w->current, part->metas[f], &own);
         if (rc != SCR_OK)
             return scr_fail(err, rc, 0, "redundancy header of member %d", i);
         scr_current_reserve_crcs(w->current);

@@ -18,7 +18,11 @@ scr_meta *redfile_meta_of(const char *file, uint64_t size, int rank)
 
 void add_file(struct scr_current *c, scr_meta *meta)
 {
-    assert_int_equal(scr_current_add(c, meta), SCR_OK);
+    char key[24];
+    snprintf(key, sizeof key, "%zu", c->n);
+    struct scr_file *f = scr_table_add(&c->files, key);
+    assert_int_equal(scr_current_lend(c, f), SCR_OK);
+    scr_meta_copy(scr_file_need_meta(f, &c->files), meta);
     scr_meta_delete(meta);
 }
 
@@ -150,6 +154,7 @@ static scr_hash *whole_meta(int rank, int file)
 
 scr_hash *current_tree(int rank, int nfiles)
 {
+    char crc[16];
     scr_hash *h = scr_hash_new();
     scr_hash_set_val_i64(h, "RANK", rank);
     scr_hash_set_val_i64(h, "FILES", nfiles);
@@ -159,7 +164,8 @@ scr_hash *current_tree(int rank, int nfiles)
         snprintf(key, sizeof key, "%d", f);
         scr_hash_set(list, key, whole_meta(rank, f));
     }
-    scr_hash_set_val_crc(h, "CHUNKCRC", 0x17U + (uint32_t)rank);
+    snprintf(crc, sizeof crc, "0x%08x", 0x17U + (unsigned)rank);
+    scr_hash_set_val(h, "CHUNKCRC", crc);
     if (rank % 2 == 1) {
         scr_hash_setf(h, NULL, "DESC STORE /ssd");
         scr_hash_setf(h, NULL, "DESC TYPE RS");

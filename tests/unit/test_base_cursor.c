@@ -90,7 +90,7 @@ static void values_are_written_as_a_tree_writes_them(void **state)
         CRCS = sizeof crcs / sizeof crcs[0],
         TEXTS = sizeof texts / sizeof texts[0]
     };
-    char key[32];
+    char key[32], crc[16];
     struct scr_str s = SCR_STR_INIT;
     scr_hash *h = scr_hash_new();
     scr_pack_count(&s, INTS + UNITS + CRCS + TEXTS);
@@ -107,7 +107,8 @@ static void values_are_written_as_a_tree_writes_them(void **state)
     for (int i = 0; i < CRCS; i++) {
         snprintf(key, sizeof key, "c%d", i);
         scr_pack_crc(&s, key, crcs[i]);
-        scr_hash_set_val_crc(h, key, crcs[i]);
+        snprintf(crc, sizeof crc, "0x%08x", crcs[i]);
+        scr_hash_set_val(h, key, crc);
     }
     for (int i = 0; i < TEXTS; i++) {
         snprintf(key, sizeof key, "t%d", i);

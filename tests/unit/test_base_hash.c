@@ -189,8 +189,7 @@ static void single_values(void **state)
     assert_false(scr_hash_get_val_i64(h, "U", &i)); /* out of range */
     assert_false(scr_hash_get_val_int(h, "U", &n));
     assert_false(scr_hash_get_val_u64(h, "I", &u));
-    scr_hash_set_val_crc(h, "CRC", 0x28eeb9e);
-    assert_string_equal(scr_hash_get_val(h, "CRC"), "0x028eeb9e");
+    scr_hash_set_val(h, "CRC", "0x028eeb9e");
     assert_true(scr_hash_get_val_crc(h, "CRC", &crc));
     assert_int_equal(crc, 0x28eeb9e);
     scr_hash_set_kv(h, "TWO", "1");

@@ -119,8 +119,9 @@ static int make_current(int i, struct scr_current **out)
 {
     struct scr_current *c = scr_current_new(ranks[i], desc, dset);
     int rc = c != NULL ? SCR_OK : SCR_E_NOMEM;
+    struct scr_shelf own = { .dir = "/c" };
     for (int f = 0; f < FILES && rc == SCR_OK; f++)
-        rc = scr_current_add(c, metas[i][f]);
+        rc = scr_current_shelve(c, metas[i][f], &own);
     if (rc == SCR_OK)
         scr_current_reserve_crcs(c);
     *out = c;
@@ -130,9 +131,10 @@ static int make_current(int i, struct scr_current **out)
 static int add_files(void)
 {
     struct scr_current *c;
+    struct scr_shelf own = { .dir = "/c" };
     int rc = make_current(0, &c);
     for (int f = 0; f < 20 && rc == SCR_OK; f++)
-        rc = scr_current_add(c, metas[1][f % FILES]);
+        rc = scr_current_shelve(c, metas[1][f % FILES], &own);
     assert_true(rc != SCR_OK || c->files.n == FILES + 20);
     scr_current_delete(c);
     return rc;
