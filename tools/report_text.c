@@ -55,7 +55,7 @@ int scr_report_note(const struct scr_history *h, size_t *i, char *buf, size_t n)
 struct buf {
     char text[32];
 };
-#define DURATION(secs) scr_hist_duration(secs, (struct buf){ 0 }.text, 32)
+#define DURATION(secs) scr_format_duration(secs, (struct buf){ 0 }.text, 32)
 #define STAMP(at)      scr_format_stamp((time_t)(at), (struct buf){ 0 }.text, 32)
 #define SIZE(bytes)    scr_format_size((uint64_t)(bytes), (struct buf){ 0 }.text, 32)
 

@@ -204,9 +204,6 @@ struct scr_history {
     size_t nagains, agains_room;
 };
 
-/* "12.5 h", "18 min", "0.250 s" into buf, of at least 32 bytes; returns buf. */
-const char *scr_hist_duration(double secs, char *buf, size_t n);
-
 void scr_history_init(struct scr_history *h);
 /* e->at counts, not e->time. SCR_OK or SCR_E_NOMEM. */
 int scr_history_add(struct scr_history *h, const struct scr_event *e,

@@ -10,6 +10,7 @@
 
 #include "base/interval.h"
 #include "base/str.h"
+#include "base/units.h"
 
 /* Shares of the time below which nothing is advised. */
 #define WORTH_IT 0.005
@@ -68,29 +69,6 @@ static void advise(struct scr_history *h, double gain, const char *fmt, ...)
         h->advice[h->nadvices++] = (struct scr_hist_advice){ text, gain };
 }
 
-const char *scr_hist_duration(double secs, char *buf, size_t n)
-{
-    static const struct {
-        double from, unit;
-        const char *name;
-    } units[] = { { 2 * 86400, 86400, "d" },
-                  { 2 * 3600, 3600, "h" },
-                  { 120, 60, "min" } };
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (secs >= units[i].from) {
-            double v = secs / units[i].unit;
-            (void)snprintf(buf, n, "%.*f %s", v < 10 ? 1 : 0, v, units[i].name);
-            return buf;
-        }
-    (void)snprintf(buf, n, "%.*f s",
-                   secs <= 0 || secs >= 10 ? 0
-                   : secs < 0.1            ? 4
-                   : secs < 1              ? 3
-                                           : 2,
-                   secs);
-    return buf;
-}
-
 static void advise_interval(struct scr_history *h)
 {
     char now[32], best[32], mean[32], cost[32];
@@ -103,10 +81,10 @@ static void advise_interval(struct scr_history *h)
                      "long it should be is not known before the first failure");
     if (!p->is_known)
         return;
-    scr_hist_duration(p->interval, now, sizeof now);
-    scr_hist_duration(p->best, best, sizeof best);
-    scr_hist_duration(p->mean, mean, sizeof mean);
-    scr_hist_duration(p->cost, cost, sizeof cost);
+    scr_format_duration(p->interval, now, sizeof now);
+    scr_format_duration(p->best, best, sizeof best);
+    scr_format_duration(p->mean, mean, sizeof mean);
+    scr_format_duration(p->cost, cost, sizeof cost);
     if (p->gain < WORTH_IT)
         advise(h, p->gain,
                "keep the interval: a checkpoint every %s is close to the best, %s", now,
@@ -156,7 +134,7 @@ static void advise_scheme(struct scr_history *h)
     double share = loss.secs / h->sums.wall;
     if (loss.n == 0 || share < WORTH_IT)
         return;
-    scr_hist_duration(loss.secs, text, sizeof text);
+    scr_format_duration(loss.secs, text, sizeof text);
     advise(h, share,
            "use a scheme that survives more lost nodes, or flush more often: %lld of "
            "%zu failures cost the checkpoints in cache, and %s of computing (%.1f %%)",
@@ -170,7 +148,7 @@ static void advise_end(struct scr_history *h)
     double lost = h->sums.lost_without + loss.secs, share = lost / h->sums.wall;
     if ((h->sums.runs_ended[SCR_RUN_CUT] == 0 && loss.n == 0) || share < WORTH_IT)
         return;
-    scr_hist_duration(lost, text, sizeof text);
+    scr_format_duration(lost, text, sizeof text);
     advise(h, share,
            "set SCR_HALT_SECONDS, so that runs end with a checkpoint before their "
            "allocation does: %s of computing were lost without a lost node (%.1f %%)",

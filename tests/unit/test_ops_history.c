@@ -444,18 +444,6 @@ static void fetches_in_init_and_nodes(void **state)
     scr_history_fini(&h);
 }
 
-static void durations_are_short(void **state)
-{
-    (void)state;
-    char buf[32];
-    assert_string_equal(scr_hist_duration(0, buf, sizeof buf), "0 s");
-    assert_string_equal(scr_hist_duration(0.25, buf, sizeof buf), "0.250 s");
-    assert_string_equal(scr_hist_duration(119, buf, sizeof buf), "119 s");
-    assert_string_equal(scr_hist_duration(300, buf, sizeof buf), "5.0 min");
-    assert_string_equal(scr_hist_duration(7200, buf, sizeof buf), "2.0 h");
-    assert_string_equal(scr_hist_duration(30 * 86400, buf, sizeof buf), "30 d");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,7 +460,6 @@ int main(void)
         cmocka_unit_test(older_logs_are_read),
         cmocka_unit_test(ends_without_failure_and_failed_restarts),
         cmocka_unit_test(fetches_in_init_and_nodes),
-        cmocka_unit_test(durations_are_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

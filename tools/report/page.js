@@ -19,9 +19,11 @@ const part = (id, ...children) => document.getElementById(id).append(...children
 
 function duration(s) {
   if (s === null || s === undefined) return "";
-  for (const [from, unit, name] of [[172800, 86400, "d"], [7200, 3600, "h"], [120, 60, "min"]])
-    if (s >= from) return (s / unit).toFixed(s / unit < 10 ? 1 : 0) + " " + name;
-  return s.toFixed(s <= 0 || s >= 10 ? 0 : s < 0.1 ? 4 : s < 1 ? 3 : 2) + " s";
+  const units = [[63072000, 31536000, "y"], [172800, 86400, "d"], [7200, 3600, "h"], [120, 60, "min"], [0.1, 1, "s"],
+    [5e-6, 1e-3, "ms"]];
+  const [, unit, name] = units.find(([from]) => s >= from) ?? [0, 1, "s"];
+  const n = s / unit;
+  return n.toFixed(n >= 10 || n < 0.005 ? 0 : n >= 1 ? 1 : 2) + " " + name;
 }
 
 function size(n) {
