@@ -413,9 +413,7 @@ static int list_named(struct scr_tool *t, const char *text, int **ids, size_t *n
 {
     size_t all = 0;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(&index, ids, &all)) != SCR_OK)
-        scr_fail(err, rc, 0, "index: out of memory");
+    int rc = scr_prefix_index_ids(&t->env, &t->prefix, &index, ids, &all, err);
     for (size_t i = 0; i < all; i++) {
         struct scr_index_entry e;
         if (scr_index_get(&index, (*ids)[i], &e, NULL) == SCR_OK &&

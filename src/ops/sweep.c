@@ -57,10 +57,9 @@ int scr_dead_take(const struct scr_env *env, const struct scr_prefix *p,
     struct scr_index index = SCR_INDEX_INIT;
     d->flushed = scr_calloc(d->n, sizeof *d->flushed);
     d->bypassed = scr_calloc(d->n, sizeof *d->bypassed);
-    rc = d->flushed && d->bypassed ? scr_prefix_index_read(env, p, &index, err)
-                                   : scr_no_memory(err);
-    if (rc == SCR_OK && scr_index_ids(&index, &d->all, &d->nall) != SCR_OK)
-        rc = scr_no_memory(err);
+    rc = d->flushed && d->bypassed
+             ? scr_prefix_index_ids(env, p, &index, &d->all, &d->nall, err)
+             : scr_no_memory(err);
     for (size_t i = 0; i < d->n && rc == SCR_OK; i++)
         sort_mark(d, &index, d->mark[i].id);
     for (size_t i = 0; i < d->nbypassed && rc == SCR_OK; i++)

@@ -88,11 +88,9 @@ int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, in
 {
     struct scr_index index;
     size_t all = 0;
-    int rc = scr_prefix_index_read(env, p, &index, err);
     *ids = NULL;
     *n = 0;
-    if (rc == SCR_OK && scr_index_ids(&index, ids, &all) != SCR_OK)
-        rc = scr_no_memory(err);
+    int rc = scr_prefix_index_ids(env, p, &index, ids, &all, err);
     for (size_t i = 0; i < all && rc == SCR_OK; i++)
         if ((*ids)[i] != id && scr_index_is_complete(&index, (*ids)[i]))
             (*ids)[(*n)++] = (*ids)[i];

@@ -427,11 +427,8 @@ int scr_prefix_index_ids(const struct scr_env *env, const struct scr_prefix *p,
                          struct scr_index *index, int **ids, size_t *n,
                          struct scr_err *err)
 {
-    int rc;
     TRY(scr_prefix_index_read(env, p, index, err));
-    if ((rc = scr_index_ids(index, ids, n)) != SCR_OK)
-        scr_fail(err, rc, 0, "list of datasets");
-    return rc;
+    return scr_index_ids(index, ids, n) == SCR_OK ? SCR_OK : scr_no_memory(err);
 }
 
 /* --- entering a dataset --- */

@@ -247,11 +247,9 @@ static int look_at_all(struct look *l, struct scr_err *err)
 
 static int read_index(struct look *l, struct scr_err *err)
 {
-    TRY(scr_prefix_index_read(l->env, l->p, &l->index, err));
-    if ((scr_index_ids(&l->index, &l->ids, &l->n) != SCR_OK ||
-         (l->own = scr_calloc(l->n, sizeof *l->own)) == NULL))
-        return scr_no_memory(err);
-    return SCR_OK;
+    TRY(scr_prefix_index_ids(l->env, l->p, &l->index, &l->ids, &l->n, err));
+    l->own = scr_calloc(l->n, sizeof *l->own);
+    return l->own != NULL ? SCR_OK : scr_no_memory(err);
 }
 
 void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, int id)
