@@ -7,6 +7,7 @@
 
 #include "helper_job.h"
 #include "helper_memory.h"
+#include "helper_prefix.h"
 #include "helper_stored.h"
 #include "red/redfile.h"
 
@@ -174,6 +175,54 @@ MPI_CASE(it_leaves_when_there_is_no_room_for_both)
 {
     begin_without_room(t, 1, 1);
     begin_without_room(t, 3, 0);
+}
+
+/* A start of the same ranks, at which they ask for a file elsewhere, so that they do
+ * not read "one". */
+static struct scr_ctx *start_unread(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME];
+    spot_on(job, NULL, 0, 0);
+    struct scr_ctx *ctx =
+        job_start(job, NODES, "SCR_CACHE_SIZE=2", "SCR_FLUSH=0", NULL);
+    CHECK_INT(job_offered(job, ctx), 1);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    CHECK_INT(scr_route(ctx, "/elsewhere/file", path, NULL), SCR_E_OUTSIDE);
+    CHECK_RC(scr_complete_restart_all(ctx, 0, &err), SCR_E_INVALID, &err);
+    CHECK(scr_cache_held(ctx, 1)->set_aside);
+    return ctx;
+}
+
+/* It is the only copy: the prefix directory gets it, if it can. Where it cannot, the run
+ * goes on all the same. */
+static void begin_in_room_of_unread(struct mpi_test *t, int blocked)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, t->comm.size);
+    struct scr_ctx *ctx = job_start(&job, NODES, "SCR_FLUSH=0", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job.out = tmpfile();
+    ctx = start_unread(&job);
+    if (job.rank == 3)
+        spot.sys.statvfs = full_statvfs;
+    job_block_flush(&job, 1, blocked);
+    CHECK_RC(scr_start_output_all(ctx, "two", SCR_IS_CKPT, &err), SCR_OK, &err);
+    job_block_flush(&job, 1, 0);
+    CHECK(!scr_cache_has(ctx, 1));
+    CHECK_INT(job_said(&job, "one (dataset 1), which was not restored, leaves"), 1);
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), !blocked); /* an incomplete one */
+    job_kill(&job, ctx);
+    finish(&job);
+}
+
+MPI_CASE(what_was_not_read_is_copied_before_its_room_is_taken)
+{
+    begin_in_room_of_unread(t, 0);
+    begin_in_room_of_unread(t, 1);
 }
 
 /* Also where programs read the prefix themselves. */
@@ -372,17 +421,18 @@ MPI_CASE(want_of_memory_is_no_missing_name)
 
 int main(int argc, char **argv)
 {
-    return mpi_test_main(argc, argv,
-                         MPI_CASES(RUN(what_lacks_room_stays_when_another_is_begun),
-                                   RUN(it_leaves_in_its_turn_when_a_newer_one_is_whole),
-                                   RUN(of_several_the_newest_keeps_its_place),
-                                   RUN(it_leaves_when_there_is_no_room_for_both),
-                                   RUN(one_cannot_go_to_it),
-                                   RUN(its_copy_on_the_prefix_is_read_there),
-                                   RUN(a_bad_copy_on_the_prefix_does_not_cost_it),
-                                   RUN(what_cannot_be_read_now_is_not_lost),
-                                   RUN(what_is_lost_is_dropped),
-                                   RUN(no_allocation_that_fails_makes_it_lost),
-                                   RUN(no_call_that_fails_makes_it_lost),
-                                   RUN(want_of_memory_is_no_missing_name)));
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(what_lacks_room_stays_when_another_is_begun),
+                  RUN(it_leaves_in_its_turn_when_a_newer_one_is_whole),
+                  RUN(of_several_the_newest_keeps_its_place),
+                  RUN(it_leaves_when_there_is_no_room_for_both),
+                  RUN(what_was_not_read_is_copied_before_its_room_is_taken),
+                  RUN(one_cannot_go_to_it), RUN(its_copy_on_the_prefix_is_read_there),
+                  RUN(a_bad_copy_on_the_prefix_does_not_cost_it),
+                  RUN(what_cannot_be_read_now_is_not_lost),
+                  RUN(what_is_lost_is_dropped),
+                  RUN(no_allocation_that_fails_makes_it_lost),
+                  RUN(no_call_that_fails_makes_it_lost),
+                  RUN(want_of_memory_is_no_missing_name)));
 }
