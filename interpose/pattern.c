@@ -2,6 +2,7 @@
 /* Comparing paths with patterns. */
 #include "pattern.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,14 +38,30 @@ static int matches(const char *p, const char *s, int64_t *number)
     return *s == '\0';
 }
 
+/* A conversion of printf that is none here ("%05d"); NULL: there is none. A '%' before
+ * anything but a letter or digit is one in the name ("100%"). */
+static const char *unknown_conversion(const char *text)
+{
+    for (const char *p = strchr(text, '%'); p != NULL; p = strchr(p + 1, '%'))
+        if (p[1] != 'd' && isalnum((unsigned char)p[1]))
+            return p;
+    return NULL;
+}
+
 static int check(const char *text, struct scr_err *err)
 {
+    const char *unknown = unknown_conversion(text);
     const char *first = strstr(text, "%d");
     if (first && strstr(first + 2, "%d"))
         return scr_fail(err, SCR_E_CONFIG, 0,
                         "SCR_INTERPOSE_PATTERN: %s has %%d twice; a checkpoint has one "
                         "number",
                         text);
+    if (unknown)
+        return scr_fail(err, SCR_E_CONFIG, 0,
+                        "SCR_INTERPOSE_PATTERN: %s has %.2s, which stands for nothing: "
+                        "write %%d for a number of any width, * for any text",
+                        text, unknown);
     if (strncmp(text, "../", 3) == 0 || strstr(text, "/../"))
         return scr_fail(err, SCR_E_CONFIG, 0,
                         "SCR_INTERPOSE_PATTERN: %s: write it without \"..\"", text);

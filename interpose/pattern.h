@@ -4,8 +4,8 @@
  * Patterns are separated by blanks. One without '/' is compared with the last component
  * of a path, any other with the whole path below the prefix directory. `*` stands for
  * any characters but '/', `?` for one of them, `%d` for the digits of the number (as
- * many as there are, 18 at most), which may come once. Everything else stands for
- * itself. */
+ * many as there are, 18 at most), which may come once. `%` before another letter or a
+ * digit is refused. Everything else stands for itself. */
 #ifndef SCR_INTERPOSE_PATTERN_H
 #define SCR_INTERPOSE_PATTERN_H
 

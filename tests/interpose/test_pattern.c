@@ -45,6 +45,7 @@ static void paths_and_numbers(void **state)
         { "x.%d", "x.123456789012345678", 123456789012345678 },
         { "x.%d", "x.1234567890123456789", NO },
         { "100%", "100%", NONE },
+        { "100%.%d", "100%.5", 5 },
         { "**a**", "xxayy", NONE },
         { "?", "", NO },
     };
@@ -81,6 +82,8 @@ static void bad_ones_are_named(void **state)
 {
     static const char *const c[][2] = {
         { "a.%d b.%d.%d", "b.%d.%d has %d twice" },
+        { "xt.%q", "xt.%q has %q, which stands for nothing" },
+        { "a.%d xt.%05d", "xt.%05d has %0, which stands for nothing" },
         { "/elsewhere/a", "/elsewhere/a is outside the prefix directory /p" },
         { "/pq/a", "outside" },
         { "/p", "outside" },
