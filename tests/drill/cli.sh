@@ -61,6 +61,16 @@ expect "no SCR in it" 2 "the program wrote no checkpoint: .* SCR_CHECKPOINT_SECO
 interrupt "interrupted" compute "scr-drill.*/phases.reference" --nodes 2 --ranks 2 \
     --result r -- "$heat2d" --steps 50000 --sleep-ms 10 --output r
 
+# Nobody reads on after the first line, which a pipe that is closed says.
+tests=$((tests + 1))
+"$scr" drill --dir "$work" --nodes 2 --ranks 2 --result r -- "$heat2d" --steps 90 --every 20 --size 40 --output r \
+    > >(head -n 1 >"$work/out") 2>"$work/err" &
+pids+=" $!"
+wait $!
+got=$?
+[ $got = 141 ] || wrong "closed pipe: status $got, expected 141"
+nothing_left "closed pipe"
+
 expect "keep" 0 "kept $work/scr-drill" --dir "$work" --nodes 2 --ranks 2 --keep
 [ -n "$(left)" ] || wrong "--keep kept nothing"
 rm -rf "$work"/scr-drill.*

@@ -503,6 +503,7 @@ static void hold_signals(sigset_t *before)
     sigaddset(&held, SIGINT);
     sigaddset(&held, SIGTERM);
     sigaddset(&held, SIGHUP);
+    sigaddset(&held, SIGPIPE); /* drill | head -1 */
     sigprocmask(SIG_BLOCK, &held, before);
 }
 

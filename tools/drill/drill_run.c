@@ -330,7 +330,7 @@ int scr_drill_interrupted(void)
     sigset_t pending;
     return sigpending(&pending) == 0 &&
            (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
-            sigismember(&pending, SIGHUP) == 1);
+            sigismember(&pending, SIGHUP) == 1 || sigismember(&pending, SIGPIPE) == 1);
 }
 
 static int check_end(const struct watch *w, struct scr_err *err)
