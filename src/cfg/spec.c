@@ -15,6 +15,7 @@
 #define ANYVALUE          .min = 0, .max = DBL_MAX
 #define ATLEAST(lo)       .min = (lo), .max = DBL_MAX
 #define ATLEAST_OR(lo, w) ATLEAST(lo), .word = (w)
+#define MOMENT            ANYVALUE, .moment = 1
 #define BETWEEN(lo, hi)   .min = (lo), .max = (hi)
 #define ONEOF(list)       .choices = (list)
 #define COMPONENT         .component = 1
@@ -175,6 +176,10 @@ const char *scr_spec_nearest(const char *name, const char *key)
 
 /* --- types --- */
 
+/* September 2001, in seconds since 1970: less is a duration ("2h") taken for a point in
+ * time. No job ended before, and none lasts 31 years. */
+static const double FIRST_MOMENT = 1e9;
+
 static int in_range(const struct scr_spec *spec, double v)
 {
     return v >= spec->min && v <= spec->max;
@@ -206,7 +211,9 @@ static int parse_size(const struct scr_spec *spec, const char *text,
 static int parse_seconds(const struct scr_spec *spec, const char *text,
                          struct scr_value *out)
 {
-    return scr_parse_seconds(text, &out->d) && in_range(spec, out->d);
+    if (!scr_parse_seconds(text, &out->d) || !in_range(spec, out->d))
+        return 0;
+    return !spec->moment || out->d == 0 || out->d >= FIRST_MOMENT;
 }
 
 static int parse_double(const struct scr_spec *spec, const char *text,
@@ -314,6 +321,10 @@ const char *scr_spec_expected(const struct scr_spec *spec, char *buf, size_t n)
         words_of_choices(spec, buf, n);
     else if (spec->component)
         snprintf(buf, n, "a name without '/'");
+    else if (spec->moment)
+        snprintf(buf, n,
+                 "a point in time in seconds since 1970, as of date +%%s, or 0; "
+                 "not a duration");
     else if (spec->type != SCR_TYPE_SECTION && types[spec->type].most > 0)
         words_of_range(spec, buf, n);
     else

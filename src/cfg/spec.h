@@ -28,6 +28,7 @@ struct scr_spec {
     double min, max;     /* of numbers, inclusive */
     const char *word;    /* of INT: a word it may be, SCR_AUTO; else NULL */
     const char *choices; /* of ENUM: "A|B|C[:level]" */
+    int moment;          /* of SECONDS: a point in time, or 0; no duration */
     int component;       /* of STR: has to be usable as one component of a path */
     const char *unit;    /* "" if none */
     const char *since;

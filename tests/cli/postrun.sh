@@ -290,7 +290,7 @@ run scr_postrun --timeout never
 fails 2 "\"never\" is not a time"
 run scr_postrun --jobset 'n[0'
 fails 2 "n[0"
-SCR_END_TIME=1
+SCR_END_TIME=$(($(date +%s) - 60))
 export SCR_END_TIME
 run scr_postrun
 warns 0 "the job should have ended"

@@ -87,6 +87,8 @@ def range_text(arg: str) -> str:
         return f"{low.strip()} to {high.strip()}"
     if arg.startswith("ONEOF"):
         return ", ".join(STRING.findall(arg)[0].split("|"))
+    if arg == "MOMENT":
+        return "0, or a point in time"
     return "one component of a path" if arg == "COMPONENT" else ""
 
 

@@ -230,10 +230,33 @@ static void test_bad_values_name_origin_value_and_range(void **state)
                                  "from -1 to 2147483647");
     refused("SCR_COPY_TYPE=RAID", "SCR_COPY_TYPE=RAID (environment): expected one of "
                                   "SINGLE, PARTNER, XOR, RS, FILE, LOCAL");
+    refused("SCR_END_TIME=2h",
+            "SCR_END_TIME=2h (environment): expected a point in "
+            "time in seconds since 1970, as of date +%s, or 0; not a "
+            "duration");
+    refused("SCR_END_TIME=999999999",
+            "SCR_END_TIME=999999999 (environment): expected a point in time in seconds "
+            "since 1970, as of date +%s, or 0; not a duration");
     refused("SCR_HALT_EXIT=2", "SCR_HALT_ENABLED=2 (environment, as SCR_HALT_EXIT): "
                                "expected 0 or 1");
     refused("SCR_JOB_ID=../x", "SCR_JOB_ID=../x (environment): expected a name without "
                                "'/'");
+}
+
+static void test_an_end_is_a_point_in_time(void **state)
+{
+    static const char *const ends[] = { "SCR_END_TIME=0", "SCR_END_TIME=1000000000" };
+    static const double seconds[] = { 0, 1e9 };
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct test_cfg t;
+        struct scr_params prm;
+        test_cfg_open(&t, ends[i], NULL);
+        assert_int_equal(test_cfg_load(&t), SCR_OK);
+        assert_int_equal(scr_cfg_params(t.cfg, &prm, &t.err), SCR_OK);
+        assert_true(prm.end_time >= seconds[i] && prm.end_time <= seconds[i]);
+        test_cfg_close(&t);
+    }
 }
 
 static void test_bad_value_in_a_file_names_the_line(void **state)
@@ -405,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_params_are_typed),
         cmocka_unit_test(test_defaults_of_the_manual),
         cmocka_unit_test(test_bad_values_name_origin_value_and_range),
+        cmocka_unit_test(test_an_end_is_a_point_in_time),
         cmocka_unit_test(test_bad_value_in_a_file_names_the_line),
         cmocka_unit_test(test_job_id_of_the_scheduler),
         cmocka_unit_test(test_user_name_with_and_without_USER),
