@@ -195,8 +195,8 @@ static struct scr_ctx *start_unread(struct job *job)
     return ctx;
 }
 
-/* It is the only copy: the prefix directory gets it, if it can. Where it cannot, the run
- * goes on all the same. */
+/* It is the only copy: the prefix directory gets it, if it can. The run goes on in
+ * either case. */
 static void begin_in_room_of_unread(struct mpi_test *t, int blocked)
 {
     struct job job;
