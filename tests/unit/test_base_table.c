@@ -126,7 +126,9 @@ static void what_is_freed_goes_back_to_the_system(void **state)
 {
     (void)state;
     enum { PIECE = 1000, PIECES = 8000 };
+#ifdef TEST_ALLOC
     assert_int_equal(mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024), 1);
+#endif
     struct scr_arena a = SCR_ARENA_INIT, b = SCR_ARENA_INIT;
     static unsigned char *kept[PIECES];
     for (int i = 0; i < PIECES; i++) {
