@@ -494,19 +494,6 @@ static int drill_rounds(struct course *c, struct scr_err *err)
 
 /* --- the command --- */
 
-/* An interrupt must not leave processes and directories behind: drill_run.c looks for
- * it. */
-static void hold_signals(sigset_t *before)
-{
-    sigset_t held;
-    sigemptyset(&held);
-    sigaddset(&held, SIGINT);
-    sigaddset(&held, SIGTERM);
-    sigaddset(&held, SIGHUP);
-    sigaddset(&held, SIGPIPE); /* drill | head -1 */
-    sigprocmask(SIG_BLOCK, &held, before);
-}
-
 /* What was made is removed or, with --keep, named. */
 static int clean_up(struct course *c, struct scr_err *err)
 {
@@ -522,7 +509,7 @@ static int clean_up(struct course *c, struct scr_err *err)
 static int hold_drill(struct course *c, struct scr_err *err)
 {
     sigset_t before;
-    hold_signals(&before);
+    scr_drill_hold_signals(&before);
     int rc = scr_drill_plan_dirs(c->t, &c->plan, err);
     if (rc == SCR_OK) {
         print_plan(c);

@@ -9,6 +9,7 @@
 #ifndef SCR_TOOLS_DRILL_H
 #define SCR_TOOLS_DRILL_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "base/hostlist.h"
@@ -89,7 +90,10 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d,
                   const struct drill_leg *leg, struct drill_run *run,
                   struct scr_err *err);
 void scr_drill_run_fini(struct drill_run *run);
-/* 1: the caller of the command wants it to end; cmd_drill.c blocks these signals. */
+/* An interrupt must not leave processes and directories behind: its signals are held
+ * back, and looked for. before: the mask that gives them their effect again. */
+void scr_drill_hold_signals(sigset_t *before);
+/* 1: the caller of the command wants it to end. */
 int scr_drill_interrupted(void);
 
 /* Text of a phase file -> what it says. Lines it does not know are skipped. */

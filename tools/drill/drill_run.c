@@ -325,12 +325,28 @@ static void end_run(const struct watch *w)
         scr_proc_wait(w->pid, graceful_s, &status, NULL);
 }
 
+/* SIGPIPE: drill | head -1. */
+static const int interrupts[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+enum { INTERRUPTS = sizeof interrupts / sizeof interrupts[0] };
+
+void scr_drill_hold_signals(sigset_t *before)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    for (int i = 0; i < INTERRUPTS; i++)
+        sigaddset(&held, interrupts[i]);
+    sigprocmask(SIG_BLOCK, &held, before);
+}
+
 int scr_drill_interrupted(void)
 {
     sigset_t pending;
-    return sigpending(&pending) == 0 &&
-           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
-            sigismember(&pending, SIGHUP) == 1 || sigismember(&pending, SIGPIPE) == 1);
+    int found = 0;
+    if (sigpending(&pending) != 0)
+        return 0;
+    for (int i = 0; i < INTERRUPTS; i++)
+        found |= sigismember(&pending, interrupts[i]) == 1;
+    return found;
 }
 
 static int check_end(const struct watch *w, struct scr_err *err)
