@@ -155,7 +155,7 @@ def run_parameters(here: Source, commands: Commands) -> Iterator[str]:
     for name, was, default, _ in here.old_params():
         if commands.value(name) != (default, "") and default:
             yield f"{name} is {commands.value(name)} where nothing sets it, not {default}"
-        value = was or "1"
+        value = was or ("1000000000" if here.params[name].unit == "seconds since 1970" else "1")
         if name == "SCR_CONF_FILE":
             commands.check("")
             value = "conf"
