@@ -281,6 +281,15 @@ status=$?
 has_status 0
 says "scr_watchdog: the program hangs" "run 1 ended: exit status 143" "run 2 ended: exit status 0"
 grep -q "no new dataset for 1 seconds: process $pid is asked" .watched || fail "$(cat .watched)"
+# while a dataset is copied to the prefix directory another limit applies
+again
+mkdir .scr
+cp "$SCR_TEST_SOURCE/tests/golden/flush/good-outputs.scr" .scr/flush.scr
+cli_mark "$PWD" 17 flushing || fail "no such mark"
+echo 'exec sleep 600' >at.1
+SCR_WATCHDOG=1 SCR_WATCHDOG_TIMEOUT=1 SCR_WATCHDOG_TIMEOUT_PFS=3 run scr_mpirun ./job 3
+has_status 143
+says "no new dataset for 3 seconds: the program hangs, the run is ended"
 # one that hangs has failed, however it ends
 again
 echo 'trap "exit 0" TERM; sleep 600 & wait' >at.1
