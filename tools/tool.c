@@ -17,6 +17,7 @@
 #include "base/cwd.h"
 #include "base/hostlist.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "completion.h"
 #include "store/arrival.h"
@@ -487,6 +488,7 @@ int scr_tool_main(int argc, char **argv, char *const *envp, FILE *out, FILE *err
                           .out = out };
     t.env.log = &t.log;
     t.cmd = find_command(base, 0);
+    scr_proc_fill_streams();
     heed_children();
     return t.cmd != NULL ? run_command(&t, argc, argv) : run_named(&t, argc, argv);
 }

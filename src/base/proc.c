@@ -72,34 +72,20 @@ struct launch {
     int in, out, err; /* -1: inherited */
 };
 
-/* A descriptor above the standard ones, which a dup2 of another stream cannot hit. */
-static int open_stream(const char *path, int flags, int *fd, struct scr_err *err)
-{
-    int low = -1;
-    int rc = scr_open(&scr_sys_posix, path, flags, 0666, &low, err);
-    if (rc != SCR_OK)
-        return rc;
-    *fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (*fd < 0)
-        rc = scr_fail(err, SCR_E_IO, errno, "open %s", path);
-    (void)scr_close(&scr_sys_posix, &low, path, NULL); /* the copy stays open */
-    return rc;
-}
-
 static int open_streams(const struct scr_proc_spec *spec, struct launch *l,
                         struct scr_err *err)
 {
     static const int output = O_WRONLY | O_CREAT | O_TRUNC;
     int one =
         spec->out_path && spec->err_path && strcmp(spec->out_path, spec->err_path) == 0;
-    int rc = SCR_OK;
+    const struct scr_sys *sys = &scr_sys_posix;
     if (spec->in_path != NULL)
-        rc = open_stream(spec->in_path, O_RDONLY, &l->in, err);
-    if (rc == SCR_OK && spec->out_path != NULL)
-        rc = open_stream(spec->out_path, output, &l->out, err);
-    if (rc == SCR_OK && spec->err_path != NULL && !one)
-        rc = open_stream(spec->err_path, output, &l->err, err);
-    return rc;
+        TRY(scr_open(sys, spec->in_path, O_RDONLY, 0, &l->in, err));
+    if (spec->out_path != NULL)
+        TRY(scr_open(sys, spec->out_path, output, 0666, &l->out, err));
+    if (spec->err_path != NULL && !one)
+        TRY(scr_open(sys, spec->err_path, output, 0666, &l->err, err));
+    return SCR_OK;
 }
 
 /* The child has copies; ours were not written to. Those given stay open. */
@@ -253,6 +239,13 @@ int scr_proc_kill(pid_t pid, int signo, struct scr_err *err)
     return SCR_OK;
 }
 
+void scr_proc_fill_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", O_RDONLY);
+}
+
 /* Readers of inherited descriptors would wait for this process. */
 void scr_proc_detach(void)
 {
@@ -260,11 +253,8 @@ void scr_proc_detach(void)
     most = most > 0 && most < INHERITED_MAX ? most : INHERITED_MAX;
     for (int fd = STDERR_FILENO + 1; fd < most; fd++)
         (void)close(fd);
-    int none = open("/dev/null", O_RDONLY);
-    if (none >= 0 && none != STDIN_FILENO) {
-        (void)dup2(none, STDIN_FILENO);
-        (void)close(none);
-    }
+    (void)close(STDIN_FILENO);
+    scr_proc_fill_streams();
 }
 
 /* Asks it to end, then makes it; reaped afterwards. */

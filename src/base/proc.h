@@ -36,6 +36,9 @@ int scr_proc_kill(pid_t pid, int signo, struct scr_err *err);
 /* root becomes this user for good, with all groups that the user has; the user itself
  * may call it, too. SCR_E_NOENT: no such user; SCR_E_UNSAFE: we are another user. */
 int scr_proc_become(const char *user, struct scr_err *err);
+/* Opens those of stdin, stdout and stderr that are closed, so that no pipe takes the
+ * place of one. What is printed there still cannot be written. */
+void scr_proc_fill_streams(void);
 /* For a process that outlives its parent: inherited descriptors except stdout and
  * stderr are closed, stdin is empty. It must not have opened any file yet. */
 void scr_proc_detach(void);

@@ -2,13 +2,26 @@
 /* The table of the real system calls. */
 #include "base/sys.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+/* Where the standard streams are closed, a file would take the place of one, and what
+ * is printed would be written into it. */
+static int above_streams(int low)
+{
+    int fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int why = errno;
+    (void)close(low);
+    errno = why;
+    return fd;
+}
+
 static int real_openat(int dirfd, const char *path, int flags, mode_t mode)
 {
-    return openat(dirfd, path, flags, mode);
+    int fd = openat(dirfd, path, flags, mode);
+    return fd >= 0 && fd <= STDERR_FILENO ? above_streams(fd) : fd;
 }
 
 static void real_set_blocking(int fd, int flags)

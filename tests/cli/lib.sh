@@ -99,4 +99,7 @@ common() {
         status=$? ran="$* >/dev/full"
         fails 2 "write stdout: no space left on device"
     fi
+    "$@" >&- 2>"$err"
+    status=$? ran="$* >&-"
+    fails 2 "write stdout: bad file descriptor"
 }

@@ -378,6 +378,26 @@ static void no_fifo_is_waited_for_and_no_file_is_nonblocking(void **state)
     }
 }
 
+/* What is printed would be written into it. */
+static void no_file_takes_the_place_of_a_closed_stream(void **state)
+{
+    (void)state;
+    const char *file = test_path("stream");
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+        int saved = fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), fd;
+        (void)close(stream);
+        int rc = scr_open(&scr_sys_posix, file, O_RDWR | O_CREAT, 0600, &fd, NULL);
+        int is_closed = fcntl(stream, F_GETFD) < 0;
+        (void)dup2(saved, stream);
+        (void)close(saved);
+        assert_int_equal(rc, SCR_OK);
+        assert_true(is_closed);
+        assert_in_range(fd, STDERR_FILENO + 1, 1000);
+        assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+        assert_int_equal(scr_close(&scr_sys_posix, &fd, file, NULL), SCR_OK);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +415,7 @@ int main(void)
         cmocka_unit_test(stat_remove_rename),
         cmocka_unit_test(rename_new_takes_no_name_that_is_taken),
         cmocka_unit_test(no_fifo_is_waited_for_and_no_file_is_nonblocking),
+        cmocka_unit_test(no_file_takes_the_place_of_a_closed_stream),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }
