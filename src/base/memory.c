@@ -176,14 +176,19 @@ uint64_t scr_memory_left(const struct scr_sys *sys, const struct scr_memory_at *
 
 /* --- file systems --- */
 
-static int is_in_memory(const struct scr_sys *sys, const char *path)
+int scr_is_in_memory(const struct scr_sys *sys, int fd)
 {
     struct statfs st;
+    return sys->fstatfs(fd, &st) == 0 &&
+           (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC);
+}
+
+static int is_in_memory(const struct scr_sys *sys, const char *path)
+{
     int fd;
     if (scr_open(sys, path, O_RDONLY | O_DIRECTORY, 0, &fd, NULL) != SCR_OK)
         return 0;
-    int is = sys->fstatfs(fd, &st) == 0 &&
-             (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC);
+    int is = scr_is_in_memory(sys, fd);
     (void)scr_close(sys, &fd, path, NULL);
     return is;
 }

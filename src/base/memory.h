@@ -22,6 +22,9 @@ extern const struct scr_memory_at scr_memory_of_kernel; /* /proc, /sys/fs/cgroup
  * kernel reports nothing. */
 uint64_t scr_memory_left(const struct scr_sys *sys, const struct scr_memory_at *at);
 
+/* 1 if the open file is in a tmpfs or ramfs. */
+int scr_is_in_memory(const struct scr_sys *sys, int fd);
+
 /* Bytes that files below the directory path may take: what its file system has free; in
  * memory at most three quarters of what is left there, as the program needs some, too.
  * UINT64_MAX: the file system does not report it. */

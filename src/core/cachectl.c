@@ -71,6 +71,8 @@ static int remove_files(struct scr_ctx *ctx, int id, const struct scr_entry *e,
         const char *path = f->item.name;
         check_crc(ctx, id, f);
         keep_spare(ctx, id, f);
+        if (ctx->state == SCR_STATE_OUTPUT) /* else its room is needed now */
+            scr_release_hold(&ctx->cache.release, ctx->env.sys, path);
         int one = scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL);
         if (last != NULL && !scr_path_same_dir(last, path))
             scr_cache_prune(&ctx->env, last, id);

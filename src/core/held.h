@@ -4,6 +4,7 @@
 #define SCR_CORE_HELD_H
 
 #include "base/hash.h"
+#include "base/release.h"
 #include "cfg/desc.h"
 #include "fmt/dataset.h"
 #include "fmt/filemap.h"
@@ -57,6 +58,7 @@ struct scr_cached {
     size_t nheld, room;    /* room: of held and leaving */
     struct scr_restore_report restored; /* what was rebuilt of the last one restored */
     struct scr_spare spare;
+    struct scr_release release; /* what SCR_Complete_output deleted */
 };
 
 /* Room for the states of `more` datasets that have none yet. Local; a step that

@@ -61,6 +61,7 @@ void scr_ctx_clear(struct scr_ctx *ctx)
 {
     int rank = ctx->world.rank;
     scr_async_fini(ctx);
+    scr_release_wait(&ctx->cache.release);
     scr_output_fini(&ctx->out);
     scr_restart_fini(&ctx->restart);
     scr_topo_fini(ctx);

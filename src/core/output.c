@@ -294,6 +294,7 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
     int64_t created = 0;
     uint64_t sum = 0;
     scr_restart_close_all(ctx, "SCR_Start_output");
+    scr_release_wait(&ctx->cache.release);
     double now = scr_now_mono();
     scr_async_poll_all(ctx);
     int rc = open_output_all(ctx, name, flags, &created, &sum, err);
@@ -609,6 +610,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
         scr_output_fini(&ctx->out);
     }
     ctx->state = SCR_STATE_IDLE;
+    scr_release_start(&ctx->cache.release);
     if (bypass)
         catch_up_all(ctx);
     struct scr_err halt = SCR_ERR_INIT;

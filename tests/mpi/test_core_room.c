@@ -3,7 +3,9 @@
  * begun it (invariant C10), by default not before it is protected, and a strong one not
  * for a weak one (invariant C11). */
 /* ranks: 4 */
+#include <dirent.h>
 #include <errno.h>
+#include <linux/magic.h>
 
 #include "base/str.h"
 #include "helper_fault.h"
@@ -53,6 +55,14 @@ static int node_statvfs(const char *path, struct statvfs *st)
     return rc;
 }
 
+/* Wherever the test has its cache. */
+static int in_memory(int fd, struct statfs *st)
+{
+    int rc = scr_sys_posix.fstatfs(fd, st);
+    st->f_type = TMPFS_MAGIC;
+    return rc;
+}
+
 static struct scr_ctx *begin(struct mpi_test *t, struct job *job, const char *size)
 {
     job_new(t, job, 4);
@@ -60,6 +70,7 @@ static struct scr_ctx *begin(struct mpi_test *t, struct job *job, const char *si
     node.sys.mkdirat = node_mkdirat;
     node.sys.unlinkat = node_unlinkat;
     node.sys.statvfs = node_statvfs;
+    node.sys.fstatfs = in_memory;
     node.part = NULL;
     node.room = -1;
     job->sys = &node.sys;
@@ -299,6 +310,57 @@ MPI_CASE(the_redundancy_file_of_one_is_that_of_the_next_but_one)
     end(&job, ctx);
 }
 
+/* --- a thread gives back what files took --- */
+
+/* Deleted files of the cache that this process has open. */
+static int held_files(const struct job *job)
+{
+    int n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+        char path[4096] = "";
+        ssize_t got = readlinkat(dirfd(dir), e->d_name, path, sizeof path - 1);
+        n += got > 0 && strstr(path, job->cache) != NULL &&
+             strstr(path, " (deleted)") != NULL;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return n;
+}
+
+static void large(struct job *job, struct scr_ctx *ctx, const char *name)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME];
+    char *own = scr_asprintf("%s/rank.%d", job->prefix, job->rank);
+    CHECK_RC(scr_start_output_all(ctx, name, SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK_INT(held_files(job), 0);
+    CHECK_INT(ctx->cache.release.n, 0);
+    CHECK_RC(scr_route(ctx, own, path, &err), SCR_OK, &err);
+    FILE *f = fopen(path, "wb");
+    CHECK(f != NULL && ftruncate(fileno(f), 1 << 20) == 0 && fclose(f) == 0);
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    free(own);
+}
+
+MPI_CASE(the_room_of_one_is_back_before_the_next_is_written)
+{
+    struct job job;
+    struct scr_ctx *ctx = begin(t, &job, AUTOMATIC);
+    large(&job, ctx, "two");
+    CHECK_INT(ctx->cache.release.n, 0); /* files of a few bytes left */
+    large(&job, ctx, "three");
+    CHECK_INT(ctx->cache.release.n, 1);
+    large(&job, ctx, "four");
+    job_end(&job, ctx);
+    CHECK_INT(held_files(&job), 0);
+    ctx = job_start(&job, nodes, ONE, NULL);
+    large(&job, ctx, "five"); /* "four" leaves before it */
+    CHECK_INT(ctx->cache.release.n, 0);
+    end(&job, ctx);
+}
+
 /* --- flushes --- */
 
 JOB_CASE(one_that_is_being_flushed_leaves_when_that_is_done, 4)
@@ -463,6 +525,7 @@ int main(int argc, char **argv)
                   RUN(with_a_number_set_it_goes_before_and_that_is_reported_once),
                   RUN(one_that_outgrew_the_room_does_not_fail_for_ever),
                   RUN(the_redundancy_file_of_one_is_that_of_the_next_but_one),
+                  RUN(the_room_of_one_is_back_before_the_next_is_written),
                   RUN(one_that_is_being_flushed_leaves_when_that_is_done),
                   RUN(a_weak_one_does_not_drive_out_a_strong_one),
                   RUN(levels_as_the_guide_has_them_survive_a_lost_node),
