@@ -89,7 +89,7 @@ static int is_held(const struct leaving *l, const struct turn *turn,
                    struct scr_neighbour_hold *h)
 {
     int busy = 0;
-    if (scr_neighbour_hold(&l->at, turn->name, turn->id, h, NULL) != SCR_OK)
+    if (scr_neighbour_hold(&l->at, turn->name, turn->id, h) != SCR_OK)
         return 0;
     if (h->what.created != turn->created) /* here it is another, or nothing */
         h->what = (struct scr_neighbour){ 0 };
@@ -122,10 +122,10 @@ static int may_go_all(const struct leaving *l, const struct turn *turn,
 static int give_up_all(const struct leaving *l, struct scr_neighbour_hold *h)
 {
     const struct scr_env *env = &l->ctx->env;
-    int done = h->what.id == 0 || scr_neighbour_give_up(env, h, NULL) == SCR_OK;
+    int done = h->what.id == 0 || scr_neighbour_give_up(env, h) == SCR_OK;
     if (scr_and_all(&l->ctx->world, done))
         return 1;
-    (void)scr_neighbour_restore(env, h, NULL);
+    scr_neighbour_restore(env, h);
     return 0;
 }
 
@@ -147,7 +147,7 @@ static void leave_all(struct leaving *l, const struct turn *turn,
     const struct scr_comm *world = &l->ctx->world;
     if (!may_go_all(l, turn, h) || !give_up_all(l, h))
         return;
-    int gone = h->what.id != 0 && scr_neighbour_remove(&l->ctx->env, h, NULL) == SCR_OK;
+    int gone = h->what.id != 0 && scr_neighbour_remove(&l->ctx->env, h) == SCR_OK;
     uint64_t v[] = { gone ? h->what.bytes : 0, (uint64_t)gone };
     scr_sums_all(world, v, 2);
     l->bytes += v[0];
@@ -217,7 +217,7 @@ static int begin_all(struct leaving *l, const struct scr_ctx *ctx,
                            .at = { &ctx->env, &ctx->place, store->path } };
     if (!scr_or_all(&ctx->world, scr_neighbours_are_any(ctx, red)))
         return 0;
-    if (speaks(l) && scr_neighbour_list(&l->at, &l->list, &l->n, NULL) != SCR_OK)
+    if (speaks(l) && scr_neighbour_list(&l->at, &l->list, &l->n) != SCR_OK)
         l->n = 0;
     if (scr_or_all(&ctx->world, l->n > 0))
         return 1;

@@ -14,7 +14,8 @@
 #include "store/dset_names.h"
 #include "store/prefix.h"
 
-/* Its log is quiet: the owners report errors of their files. */
+/* Its log is quiet: the owners report errors of their files. Calls here give codes
+ * alone, as what cannot leave stays, whatever the cause. */
 static struct scr_env quiet(const struct scr_env *env)
 {
     return (struct scr_env){ .sys = env->sys };
@@ -51,18 +52,14 @@ static int is_dir(const struct scr_env *env, const char *dir)
 }
 
 /* Entries of the job's directory. */
-static int list_names(const struct scr_neighbour_at *at, char ***names, size_t *n,
-                      struct scr_err *err)
+static int list_names(const struct scr_neighbour_at *at, char ***names, size_t *n)
 {
-    struct scr_err why = SCR_ERR_INIT;
     char *job = dir_of(at, NULL);
     *names = NULL;
     *n = 0;
-    int rc =
-        job ? scr_dir_list(at->env->sys, job, names, n, &why) : scr_no_memory(&why);
+    int rc = job ? scr_dir_list(at->env->sys, job, names, n, NULL) : SCR_E_NOMEM;
     free(job);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return rc == SCR_E_NOENT ? SCR_OK : rc;
 }
 
 static int is_other(const struct scr_neighbour_at *at, const char *name)
@@ -75,7 +72,7 @@ int scr_neighbour_is_any(const struct scr_neighbour_at *at)
     char **names;
     size_t n;
     int any = 0;
-    (void)list_names(at, &names, &n, NULL);
+    (void)list_names(at, &names, &n);
     for (size_t i = 0; i < n; i++)
         any = any || is_other(at, names[i]);
     scr_names_free(names, n);
@@ -131,22 +128,19 @@ static int is_several(const scr_filemap *map, int id)
 
 /* All that the control directory of `dir` names. An absent one names nothing;
  * SCR_E_UNSUPPORTED: it is not known, or not all of it can be read. */
-static int read_map(const struct scr_env *env, const char *dir, scr_filemap *map,
-                    struct scr_err *err)
+static int read_map(const struct scr_env *env, const char *dir, scr_filemap *map)
 {
     struct scr_cntl cntl;
     const struct scr_env q = quiet(env);
     char *cntl_dir = scr_cntl_job_path(env, dir, SCR_CNTL_JOB_CNTL);
     struct scr_table unread = SCR_TABLE_OF(struct scr_item);
-    int rc = cntl_dir ? SCR_OK
-                      : scr_fail(err, SCR_E_UNSUPPORTED, 0,
-                                 "%s has no known control directory", dir);
+    int rc = cntl_dir ? SCR_OK : SCR_E_UNSUPPORTED;
     if (rc == SCR_OK && is_dir(env, cntl_dir)) {
-        rc = scr_cntl_open(&q, cntl_dir, 0, &cntl, err);
+        rc = scr_cntl_open(&q, cntl_dir, 0, &cntl, NULL);
         if (rc == SCR_OK)
-            rc = scr_cntl_survey_node(&q, &cntl, map, &unread, err);
+            rc = scr_cntl_survey_node(&q, &cntl, map, &unread, NULL);
         if (rc == SCR_OK && (unread.n > 0 || scr_cntl_has_newer(&q, &cntl)))
-            rc = scr_fail(err, SCR_E_UNSUPPORTED, 0, "filemaps in %s", cntl_dir);
+            rc = SCR_E_UNSUPPORTED;
         scr_cntl_close(&q, &cntl);
     }
     scr_table_fini(&unread);
@@ -162,11 +156,10 @@ struct listing {
     size_t n;
 };
 
-static int add_one(struct listing *l, const char *name, int id, const scr_filemap *map,
-                   struct scr_err *err)
+static int add_one(struct listing *l, const char *name, int id, const scr_filemap *map)
 {
     struct scr_neighbour *grown = scr_reallocarray(l->list, l->n + 1, sizeof *l->list);
-    TRY(grown ? SCR_OK : scr_no_memory(err));
+    TRY(grown ? SCR_OK : SCR_E_NOMEM);
     l->list = grown;
     struct scr_neighbour *d = &l->list[l->n++];
     *d = (struct scr_neighbour){ .id = id };
@@ -175,7 +168,7 @@ static int add_one(struct listing *l, const char *name, int id, const scr_filema
     return SCR_OK;
 }
 
-static int add_prefix(struct listing *l, const char *name, struct scr_err *err)
+static int add_prefix(struct listing *l, const char *name)
 {
     const struct scr_env *env = l->at->env;
     int *ids = NULL, rc = SCR_OK;
@@ -183,12 +176,12 @@ static int add_prefix(struct listing *l, const char *name, struct scr_err *err)
     char *dir = dir_of(l->at, name);
     scr_filemap *map = scr_filemap_new();
     if (dir == NULL || map == NULL)
-        rc = scr_no_memory(err);
+        rc = SCR_E_NOMEM;
     else if (is_dir(env, dir) && scr_dset_ids(env, dir, &ids, &n, NULL) == SCR_OK &&
-             n > 0 && read_map(env, dir, map, NULL) == SCR_OK)
+             n > 0 && read_map(env, dir, map) == SCR_OK)
         for (size_t i = 0; i < n && rc == SCR_OK; i++)
             if (!is_elsewhere(l->at, map, ids[i]) && !is_several(map, ids[i]))
-                rc = add_one(l, name, ids[i], map, err);
+                rc = add_one(l, name, ids[i], map);
     scr_filemap_delete(map);
     free(dir);
     free(ids);
@@ -196,16 +189,16 @@ static int add_prefix(struct listing *l, const char *name, struct scr_err *err)
 }
 
 int scr_neighbour_list(const struct scr_neighbour_at *at, struct scr_neighbour **list,
-                       size_t *n, struct scr_err *err)
+                       size_t *n)
 {
     struct listing l = { .at = at };
     char **names;
     size_t nnames;
     int rc;
-    TRY_OUT(list_names(at, &names, &nnames, err));
+    TRY_OUT(list_names(at, &names, &nnames));
     for (size_t i = 0; i < nnames; i++)
         if (is_other(at, names[i]))
-            TRY_OUT(add_prefix(&l, names[i], err));
+            TRY_OUT(add_prefix(&l, names[i]));
 out:
     scr_names_free(names, nnames);
     *list = l.list;
@@ -217,55 +210,52 @@ out:
 
 /* A directory that goes in this moment has nothing to hold: *gone. */
 static int lock_in(const struct scr_env *env, const char *dir, const char *name,
-                   struct scr_lock *lock, int *gone, struct scr_err *err)
+                   struct scr_lock *lock, int *gone)
 {
-    struct scr_err why = SCR_ERR_INIT;
     char *path = scr_path_join(dir, name);
     int rc;
-    TRY_OUT(path ? scr_lock_acquire(env->sys, path, 0, lock, &why)
-                 : scr_no_memory(&why));
-    TRY_OUT(scr_lock_beat(env->sys, lock, path, &why));
+    TRY_OUT(path ? scr_lock_acquire(env->sys, path, 0, lock, NULL) : SCR_E_NOMEM);
+    TRY_OUT(scr_lock_beat(env->sys, lock, path, NULL));
 out:
     free(path);
     *gone = rc == SCR_E_NOENT;
-    return rc == SCR_OK || *gone ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
+    return *gone ? SCR_OK : rc;
 }
 
 /* A run of the prefix directory holds that of this store, too, whatever control
  * directory it has. *gone: the dataset to hold does not exist. */
 static int take_locks(const struct scr_env *env, struct scr_neighbour_hold *h,
-                      int *gone, struct scr_err *err)
+                      int *gone)
 {
     int none = 0;
-    int rc = lock_in(env, h->dir, SCR_CNTL_JOB_LOCK, &h->locks[0], gone, err);
+    int rc = lock_in(env, h->dir, SCR_CNTL_JOB_LOCK, &h->locks[0], gone);
     if (rc != SCR_OK || *gone)
         return rc;
     h->cntl_dir = scr_cntl_job_path(env, h->dir, SCR_CNTL_JOB_CNTL);
     if (h->cntl_dir == NULL)
-        return scr_fail(err, SCR_E_UNSUPPORTED, 0, "%s has no known control directory",
-                        h->dir);
+        return SCR_E_UNSUPPORTED;
     if (!is_dir(env, h->cntl_dir))
         return SCR_OK;
     if (!scr_dir_is_same(env->sys, h->cntl_dir, h->dir))
-        rc = lock_in(env, h->cntl_dir, SCR_CNTL_JOB_LOCK, &h->locks[1], &none, err);
+        rc = lock_in(env, h->cntl_dir, SCR_CNTL_JOB_LOCK, &h->locks[1], &none);
     if (rc == SCR_OK && !none)
-        rc = lock_in(env, h->cntl_dir, SCR_CNTL_COPY_LOCK, &h->locks[2], &none, err);
-    return rc == SCR_OK && !none ? scr_cntl_open(env, h->cntl_dir, 0, &h->cntl, err)
+        rc = lock_in(env, h->cntl_dir, SCR_CNTL_COPY_LOCK, &h->locks[2], &none);
+    return rc == SCR_OK && !none ? scr_cntl_open(env, h->cntl_dir, 0, &h->cntl, NULL)
                                  : rc;
 }
 
 /* All of the node in one map. */
 static int look_at(const struct scr_neighbour_at *at, struct scr_neighbour_hold *h,
-                   int *gone, struct scr_err *err)
+                   int *gone)
 {
     int id = h->what.id, rc = SCR_OK;
     scr_filemap *map = scr_filemap_new();
     for (size_t i = 0; i < h->maps.n && rc == SCR_OK; i++)
         rc = scr_filemap_merge(map, h->maps.of[i].map);
     if (map == NULL || rc != SCR_OK)
-        rc = scr_no_memory(err);
+        rc = SCR_E_NOMEM;
     else if (is_several(map, id))
-        rc = scr_fail(err, SCR_E_STATE, 0, "dataset %d has parts of several", id);
+        rc = SCR_E_STATE;
     describe(map, &h->what);
     *gone = is_elsewhere(at, map, id);
     for (SCR_ENTRIES(e, map, id))
@@ -275,31 +265,31 @@ static int look_at(const struct scr_neighbour_at *at, struct scr_neighbour_hold 
 }
 
 static int hold(const struct scr_neighbour_at *at, struct scr_neighbour_hold *h,
-                int *gone, struct scr_err *err)
+                int *gone)
 {
     const struct scr_env q = quiet(at->env);
     char *dset_dir = h->dir ? scr_dset_path(h->dir, h->what.id) : NULL;
-    TRY(dset_dir ? SCR_OK : scr_no_memory(err));
+    TRY(dset_dir ? SCR_OK : SCR_E_NOMEM);
     *gone = !is_dir(&q, dset_dir);
     free(dset_dir);
-    int rc = *gone ? SCR_OK : take_locks(&q, h, gone, err);
+    int rc = *gone ? SCR_OK : take_locks(&q, h, gone);
     if (rc != SCR_OK || *gone)
         return rc;
     h->prefix = scr_cntl_job_path(&q, h->dir, SCR_CNTL_JOB_PREFIX);
     if (h->cntl.dir != NULL)
-        rc = scr_cntl_maps_of(&q, &h->cntl, h->what.id, &h->maps, err);
-    return rc == SCR_OK ? look_at(at, h, gone, err) : rc;
+        rc = scr_cntl_maps_of(&q, &h->cntl, h->what.id, &h->maps, NULL);
+    return rc == SCR_OK ? look_at(at, h, gone) : rc;
 }
 
 int scr_neighbour_hold(const struct scr_neighbour_at *at, const char *name, int id,
-                       struct scr_neighbour_hold *h, struct scr_err *err)
+                       struct scr_neighbour_hold *h)
 {
     int gone = 0;
     *h = (struct scr_neighbour_hold)SCR_NEIGHBOUR_HOLD_INIT;
     h->what.id = id;
     snprintf(h->what.name, sizeof h->what.name, "%s", name);
     h->dir = dir_of(at, name);
-    int rc = hold(at, h, &gone, err);
+    int rc = hold(at, h, &gone);
     if (gone)
         h->what.id = 0;
     return rc;
@@ -331,7 +321,7 @@ static void never_completed(scr_filemap *map, int id)
 
 /* The maps with the entries of the dataset changed. */
 static int write_changed(const struct scr_env *env, struct scr_neighbour_hold *h,
-                         void (*change)(scr_filemap *map, int id), struct scr_err *err)
+                         void (*change)(scr_filemap *map, int id))
 {
     struct scr_cntl_maps maps = { h->what.id, scr_calloc(h->maps.n, sizeof *maps.of),
                                   0 };
@@ -342,7 +332,7 @@ static int write_changed(const struct scr_env *env, struct scr_neighbour_hold *h
         maps.of[maps.n++] = (struct scr_cntl_map){ h->maps.of[i].local, copy };
         change(copy, h->what.id);
     }
-    int rc = ok ? scr_cntl_write_maps(env, &h->cntl, &maps, err) : scr_no_memory(err);
+    int rc = ok ? scr_cntl_write_maps(env, &h->cntl, &maps, NULL) : SCR_E_NOMEM;
     scr_cntl_maps_fini(&maps);
     return rc;
 }
@@ -358,31 +348,26 @@ static void remove_redundancy(const struct scr_env *env, const scr_filemap *map,
 
 /* Where there is no room for the new maps, redundancy makes it: without that the
  * dataset is whole still. */
-int scr_neighbour_give_up(const struct scr_env *env, struct scr_neighbour_hold *h,
-                          struct scr_err *err)
+int scr_neighbour_give_up(const struct scr_env *env, struct scr_neighbour_hold *h)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = write_changed(env, h, never_completed, &why);
-    if (rc == SCR_E_FULL) {
-        for (size_t i = 0; i < h->maps.n; i++)
-            remove_redundancy(env, h->maps.of[i].map, h->what.id);
-        scr_err_clear(&why);
-        rc = write_changed(env, h, never_completed, &why);
-    }
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    int rc = write_changed(env, h, never_completed);
+    if (rc != SCR_E_FULL)
+        return rc;
+    for (size_t i = 0; i < h->maps.n; i++)
+        remove_redundancy(env, h->maps.of[i].map, h->what.id);
+    return write_changed(env, h, never_completed);
 }
 
-int scr_neighbour_restore(const struct scr_env *env, struct scr_neighbour_hold *h,
-                          struct scr_err *err)
+void scr_neighbour_restore(const struct scr_env *env, struct scr_neighbour_hold *h)
 {
-    return h->what.id == 0 ? SCR_OK : scr_cntl_write_maps(env, &h->cntl, &h->maps, err);
+    if (h->what.id != 0)
+        (void)scr_cntl_write_maps(env, &h->cntl, &h->maps, NULL);
 }
 
-int scr_neighbour_remove(const struct scr_env *env, struct scr_neighbour_hold *h,
-                         struct scr_err *err)
+int scr_neighbour_remove(const struct scr_env *env, struct scr_neighbour_hold *h)
 {
-    TRY(scr_cache_remove(env, h->dir, h->what.id, err));
-    return write_changed(env, h, scr_filemap_remove_dataset, err);
+    TRY(scr_cache_remove(env, h->dir, h->what.id, NULL));
+    return write_changed(env, h, scr_filemap_remove_dataset);
 }
 
 /* --- its prefix directory --- */

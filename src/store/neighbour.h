@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Datasets that other prefix directories have in a store of this node, and how one
  * leaves (invariant C15). Nothing but scr.dataset.<id> directories is removed. Local
- * calls.
+ * calls; those that fail give a code without a text, as what cannot leave stays.
  *
  *   hold      the locks of its runs and of processes that copy from there
  *   give up   its entries say that it was never completed: no start restores it
@@ -47,7 +47,7 @@ int scr_neighbour_is_any(const struct scr_neighbour_at *at);
 /* Those there are, malloc'd. Of a prefix directory whose control directory is not known
  * or cannot be read, none. */
 int scr_neighbour_list(const struct scr_neighbour_at *at, struct scr_neighbour **list,
-                       size_t *n, struct scr_err *err);
+                       size_t *n);
 
 struct scr_neighbour_hold {
     struct scr_neighbour what; /* id 0: this node has nothing of it */
@@ -70,16 +70,13 @@ struct scr_neighbour_hold {
 /* SCR_OK with what.id 0: there is nothing to hold. SCR_E_LOCKED: a run uses it, or
  * a command copies it. A failure costs nothing. Release in any case. */
 int scr_neighbour_hold(const struct scr_neighbour_at *at, const char *name, int id,
-                       struct scr_neighbour_hold *h, struct scr_err *err);
+                       struct scr_neighbour_hold *h);
 void scr_neighbour_release(const struct scr_env *env, struct scr_neighbour_hold *h);
 
-int scr_neighbour_give_up(const struct scr_env *env, struct scr_neighbour_hold *h,
-                          struct scr_err *err);
+int scr_neighbour_give_up(const struct scr_env *env, struct scr_neighbour_hold *h);
 /* Undoes that. */
-int scr_neighbour_restore(const struct scr_env *env, struct scr_neighbour_hold *h,
-                          struct scr_err *err);
-int scr_neighbour_remove(const struct scr_env *env, struct scr_neighbour_hold *h,
-                         struct scr_err *err);
+void scr_neighbour_restore(const struct scr_env *env, struct scr_neighbour_hold *h);
+int scr_neighbour_remove(const struct scr_env *env, struct scr_neighbour_hold *h);
 
 /* 1 if its prefix directory has it complete, or a user has deleted it there. In doubt
  * 0. */
