@@ -187,7 +187,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_check_node = {
-    .name = "check_node",
     .usage = "[OPTION]...",
     .about = "Writes to the control and cache directories of the job on this node, "
              "reads back\n"

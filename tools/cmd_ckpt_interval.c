@@ -128,7 +128,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_ckpt_interval = {
-    .name = "ckpt_interval",
     .usage = "[OPTION]...",
     .about =
         "Prints how many seconds there should be between two checkpoints, by what the\n"

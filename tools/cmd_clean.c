@@ -386,7 +386,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_clean = {
-    .name = "clean",
     .usage = "[OPTION]...",
     .about =
         "Removes the control and cache directories that finished jobs of this user\n"

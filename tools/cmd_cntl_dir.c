@@ -77,7 +77,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_cntl_dir = {
-    .name = "cntl_dir",
     .usage = "[OPTION]... [control|cache]",
     .about =
         "Prints the full path of the control directory of a job, or with \"cache\" of\n"

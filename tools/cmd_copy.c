@@ -366,7 +366,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_copy = {
-    .name = "copy",
     .usage = "[OPTION]... --id ID [FAILED NODE]...",
     .about =
         "Copies what this node has of a dataset from cache to the prefix directory:\n"

@@ -49,7 +49,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_crc32 = {
-    .name = "crc32",
     .usage = "[OPTION]... FILE...",
     .about =
         "Prints the CRC32 (of zlib and gzip) of FILE in hexadecimal digits, with\n"

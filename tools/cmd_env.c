@@ -100,7 +100,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_env = {
-    .name = "env",
     .usage = "OPTION...",
     .about =
         "Prints what SCR knows about the job it is run in, a line for each option.",

@@ -221,7 +221,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_flush_file = {
-    .name = "flush_file",
     .usage = "[OPTION]...",
     .about =
         "Prints what the flush file of a prefix directory records of the datasets\n"

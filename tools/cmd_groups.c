@@ -119,7 +119,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_groups = {
-    .name = "groups",
     .usage = "--slurm | --file FILE [--group NAME]",
     .about =
         "Prints GROUPS lines for a configuration file: nodes behind one switch are a\n"

@@ -307,7 +307,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_halt = {
-    .name = "halt",
     .usage = "[OPTION]... [PREFIX]...",
     .about = "Sets when the job that runs in the prefix directory PREFIX (the current "
              "one by\n"

@@ -42,7 +42,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_have_restart = {
-    .name = "have_restart",
     .usage = "[OPTION]...",
     .about = "Prints the name of the checkpoint a restart would start from. The exit\n"
              "status is 1 if there is none. scr why explains the choice.",

@@ -174,7 +174,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_hostlist = {
-    .name = "hostlist",
     .usage = "[OPTION]... HOSTS...",
     .about =
         "Expands, compresses and compares lists of hosts. HOSTS is a list such as\n"

@@ -791,7 +791,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_index = {
-    .name = "index",
     .usage = "[OPTION]... [PATTERN]...",
     .about =
         "Lists the datasets in a prefix directory, newest first: id, whether a "

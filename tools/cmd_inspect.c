@@ -66,7 +66,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_inspect = {
-    .name = "inspect",
     .usage = "[OPTION]...",
     .about =
         "Lists the datasets in the caches of this node and in the prefix directory\n"

@@ -37,7 +37,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_kill_jobstep = {
-    .name = "kill_jobstep",
     .usage = "[OPTION]...",
     .about = "Kills a job step, and prints which. The allocation and what is in cache "
              "stay.\n"

@@ -144,7 +144,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_list_down_nodes = {
-    .name = "list_down_nodes",
     .usage = "[OPTION]... [NODES]...",
     .about =
         "Tests NODES (by default those of the allocation), all at once, and prints\n"

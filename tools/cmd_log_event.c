@@ -182,7 +182,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_log_event = {
-    .name = "log_event",
     .usage = "--type EVENT [OPTION]...",
     .about =
         "Appends a line to the event log of a prefix directory, .scr/log, and to\n"

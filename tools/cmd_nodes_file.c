@@ -29,7 +29,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_nodes_file = {
-    .name = "nodes_file",
     .usage = "[OPTION]...",
     .about =
         "Prints the number of nodes of the last run in a prefix directory. The exit\n"

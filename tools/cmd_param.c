@@ -457,7 +457,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_param = {
-    .name = "param",
     .usage = "[OPTION]... [NAME]",
     .about = "Prints the value of the parameter NAME, or does what the option says. "
              "Reads the\n"

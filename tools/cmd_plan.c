@@ -648,7 +648,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_plan = {
-    .name = "plan",
     .usage = "[--nodes N --ranks N --bytes SIZE | --prefix DIR] [OPTION]...",
     .about =
         "Proposes a redundancy scheme, room for the cache, and intervals of\n"

@@ -225,7 +225,7 @@ static int save_output(struct postrun *p, const int *ids, size_t n, int *found,
 static int save_ckpt(struct postrun *p, const int *ids, size_t n, int *found,
                      struct scr_err *err)
 {
-    int there = scr_index_newest(&p->index, 0);
+    int there = scr_index_newest(&p->index);
     for (size_t i = n; i-- > 0 && ids[i] >= there;) {
         if (!scr_flush_has(p->flush, ids[i], "CKPT") || !needs_saving(p, ids[i]) ||
             scr_flush_has(p->flush, ids[i], "OUTPUT"))
@@ -384,7 +384,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_postrun = {
-    .name = "postrun",
     .usage = "[OPTION]...",
     .about = "After the last run of a job, copies what is only in cache to the prefix\n"
              "directory and makes it whole: all output, oldest first, then the newest\n"

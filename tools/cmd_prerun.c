@@ -18,7 +18,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_prerun = {
-    .name = "prerun",
     .usage = "[OPTION]...",
     .about =
         "Prepares a prefix directory for the runs of an allocation: makes its .scr\n"

@@ -125,7 +125,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_print_hash_file = {
-    .name = "print_hash_file",
     .usage = "[OPTION]... FILE...",
     .about =
         "Prints state files of SCR (*.scr, *.scrinfo, *.scrfilemap, rank2file,\n"

@@ -204,7 +204,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_rebuild = {
-    .name = "rebuild",
     .usage = "[OPTION]... [SIZE MEMBER] FILE...",
     .about =
         "Rebuilds what is lost or damaged of one redundancy set: the files of the\n"

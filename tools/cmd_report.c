@@ -62,7 +62,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_report = {
-    .name = "report",
     .usage = "[OPTION]...",
     .about =
         "Reports on all runs of a prefix directory, by their event log: how much of\n"

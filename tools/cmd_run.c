@@ -104,7 +104,6 @@ static const struct scr_opt opts[] = {
 };
 
 const struct scr_cmd scr_cmd_run = {
-    .name = "run",
     .usage = "[LAUNCHER] [LAUNCHER OPTION]... PROGRAM [ARGUMENT]...",
     .about =
         "Runs PROGRAM with LAUNCHER (scr_srun: srun, scr_mpirun: mpirun, and so on) "

@@ -114,7 +114,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_scavenge = {
-    .name = "scavenge",
     .usage = "[OPTION]... --id ID",
     .about =
         "Copies what is left of a dataset in the caches of a job's nodes to the "

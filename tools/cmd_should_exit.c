@@ -93,7 +93,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_should_exit = {
-    .name = "should_exit",
     .usage = "[OPTION]...",
     .about =
         "Reports whether a job should not be started again: a halt condition holds,\n"

@@ -250,7 +250,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_status = {
-    .name = "status",
     .usage = "[OPTION]...",
     .about =
         "Reports how the job of a prefix directory is: whether it runs, where its "

@@ -37,7 +37,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_test_runtime = {
-    .name = "test_runtime",
     .usage = "[OPTION]...",
     .about =
         "Checks that the programs exist which scr_srun and its relatives need at run\n"

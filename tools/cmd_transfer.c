@@ -306,7 +306,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_transfer = {
-    .name = "transfer",
     .usage = "[OPTION]... [DIR]",
     .about =
         "Copies what the file transfer.scrinfo in the control directory DIR lists, "

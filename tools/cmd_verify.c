@@ -520,7 +520,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_verify = {
-    .name = "verify",
     .usage = "[OPTION]... [DATASET]...",
     .about =
         "Reads every file of the complete datasets in a prefix directory, or of the\n"

@@ -92,7 +92,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_watchdog = {
-    .name = "watchdog",
     .usage = "[OPTION]...",
     .about =
         "Waits until the run in a prefix directory has made no dataset for\n"

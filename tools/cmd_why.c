@@ -59,7 +59,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 }
 
 const struct scr_cmd scr_cmd_why = {
-    .name = "why",
     .usage = "[OPTION]...",
     .about =
         "Explains, for each dataset in the caches of this node and in the prefix\n"

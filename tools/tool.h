@@ -65,7 +65,6 @@ struct scr_args {
 struct scr_tool;
 
 struct scr_cmd {
-    const char *name;  /* "index": row of commands.def */
     const char *usage; /* what follows the name in the synopsis */
     const char *about; /* paragraphs of the help, lines of at most 78 columns */
     const struct scr_opt *opts; /* may be NULL */

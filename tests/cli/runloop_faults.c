@@ -189,7 +189,6 @@ static struct outcome run_loop(const struct scr_sys *sys)
     FILE *out = open_memstream(&o.log, &size);
     struct scr_tool t = { .env = { .sys = sys },
                           .log = { .out = out, .who = "scr_mpirun" },
-                          .cmd = &(const struct scr_cmd){ .name = "run" },
                           .who = "scr_mpirun",
                           .self = "scr_mpirun",
                           .environ = environ,

@@ -535,7 +535,6 @@ out:
 }
 
 const struct scr_cmd scr_cmd_drill = {
-    .name = "drill",
     .usage = "[OPTION]... [-- PROGRAM ARG...]",
     .about =
         "Rehearses the loss of a node on this machine: runs an MPI program "
