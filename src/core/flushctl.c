@@ -163,7 +163,7 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
         rc = scr_first(rc, tell_flush(ctx, id, one, &why, err));
     }
     scr_flush_left_all(ctx);
-    int id = scr_cache_newest_ckpt(ctx, 0);
+    int id = scr_cache_newest_ckpt(ctx);
     if (newest && id > 0) {
         struct scr_err why = SCR_ERR_INIT;
         int last = flush_or_give_way_all(ctx, id, &why);
@@ -175,7 +175,7 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
 /* Names of what SCR_Finalize would copy. */
 static void list_unsaved(const struct scr_ctx *ctx, struct scr_str *names)
 {
-    int newest = ctx->prm.flush != 0 ? scr_cache_newest_ckpt(ctx, 0) : 0;
+    int newest = ctx->prm.flush != 0 ? scr_cache_newest_ckpt(ctx) : 0;
     for (size_t i = 0; i < ctx->cache.nheld; i++) {
         struct scr_dataset d;
         int id = ctx->cache.held[i].id;

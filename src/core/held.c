@@ -159,9 +159,9 @@ int scr_held_is_ckpt(const struct scr_held *h)
     return scr_held_is_ready(h) && (h->kind & SCR_IS_CKPT) != 0;
 }
 
-int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
+int scr_cache_newest_ckpt(const struct scr_ctx *ctx)
 {
-    return scr_cache_newest_if(ctx, scr_held_is_ckpt, below);
+    return scr_cache_newest_if(ctx, scr_held_is_ckpt, 0);
 }
 
 /* --- one of them --- */

@@ -91,7 +91,7 @@ typedef int scr_held_is(const struct scr_held *h);
 int scr_cache_newest_if(const struct scr_ctx *ctx, scr_held_is *is, int below);
 int scr_held_is_ready(const struct scr_held *h);
 int scr_held_is_ckpt(const struct scr_held *h); /* a READY one */
-int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below);
+int scr_cache_newest_ckpt(const struct scr_ctx *ctx);
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id);
 int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state);
 /* 1 if this run cannot use what a later start may: FOREIGN, KEPT, or set aside. */

@@ -100,7 +100,7 @@ static char *name_below(struct scr_ctx *ctx, int below)
  */
 static int save_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
-    int id = scr_cache_find_all(ctx, name), newest = scr_cache_newest_ckpt(ctx, 0);
+    int id = scr_cache_find_all(ctx, name), newest = scr_cache_newest_ckpt(ctx);
     if (id > 0)
         TRY(scr_flush_if_needed_all(ctx, id, err));
     return newest > 0 ? scr_flush_if_owed_all(ctx, newest, err) : SCR_OK;

@@ -617,7 +617,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     if (rc == SCR_OK && is_ckpt && scr_halt_ckpt_all(ctx, &halt) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "halt conditions not read: %s", halt.text);
     scr_compute_start(ctx);
-    scr_phase_all(ctx, "compute", scr_cache_newest_ckpt(ctx, 0));
+    scr_phase_all(ctx, "compute", scr_cache_newest_ckpt(ctx));
     scr_async_go(ctx);
     return rc;
 }

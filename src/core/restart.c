@@ -363,7 +363,7 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
         scr_restart_fini(&ctx->restart);
         ctx->choice.below = 0;
         ctx->choice.ask_again = 1;
-        scr_phase_all(ctx, "compute", scr_cache_newest_ckpt(ctx, 0));
+        scr_phase_all(ctx, "compute", scr_cache_newest_ckpt(ctx));
         return SCR_OK;
     }
     struct scr_err why = SCR_ERR_INIT;

@@ -227,7 +227,7 @@ static int stays(const struct scr_ctx *ctx, const scr_hash *flush,
 static size_t choose_old(const struct scr_ctx *ctx, const struct scr_index *index,
                          const scr_hash *flush, int *ids, size_t n)
 {
-    int good = 0, newest = scr_index_newest(index, 0);
+    int good = 0, newest = scr_index_newest(index);
     size_t chosen = 0;
     for (size_t i = 0; i < n; i++) {
         struct scr_index_entry e;

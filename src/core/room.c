@@ -16,13 +16,13 @@
 static int is_superseded_all(struct scr_ctx *ctx, int id)
 {
     int newer = 0;
-    if (scr_cache_newest_ckpt(ctx, 0) > id)
+    if (scr_cache_newest_ckpt(ctx) > id)
         return 1;
     if (ctx->world.rank == 0) {
         struct scr_index index = SCR_INDEX_INIT;
         newer =
             scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) == SCR_OK &&
-            scr_index_newest(&index, 0) >= id;
+            scr_index_newest(&index) >= id;
         scr_index_fini(&index);
     }
     return scr_or_all(&ctx->world, newer);

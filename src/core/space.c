@@ -108,7 +108,7 @@ static int has_span(const struct scr_ctx *ctx, const struct scr_reddesc *red, in
 
 uint64_t scr_space_part(const struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
-    int last = scr_cache_newest_ckpt(ctx, 0);
+    int last = scr_cache_newest_ckpt(ctx);
     return has_span(ctx, red, last)
                ? part_of(ctx, red, data_of(ctx, last), ctx->sizes.span.longest)
                : 0;
@@ -125,7 +125,7 @@ static const struct scr_comm *sharers(const struct scr_ctx *ctx,
 
 void scr_space_note(struct scr_ctx *ctx)
 {
-    int last = scr_cache_newest_ckpt(ctx, 0);
+    int last = scr_cache_newest_ckpt(ctx);
     ctx->sizes.ckpt = last > 0 ? data_of(ctx, last) : ctx->sizes.ckpt;
 }
 
@@ -162,7 +162,7 @@ uint64_t scr_space_need_all(const struct scr_ctx *ctx, const struct scr_reddesc 
                             uint64_t sum)
 {
     const struct scr_comm *comm = sharers(ctx, &ctx->descs.store[red->store]);
-    int last = scr_cache_newest_ckpt(ctx, 0);
+    int last = scr_cache_newest_ckpt(ctx);
     if (last == 0)
         return 0;
     return has_span(ctx, red, last) && comm == &ctx->world
@@ -176,7 +176,7 @@ int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *
     char has[32], needs[32];
     const struct scr_store *store = &ctx->descs.store[red->store];
     int rc = SCR_OK;
-    int last = scr_cache_newest_ckpt(ctx, 0);
+    int last = scr_cache_newest_ckpt(ctx);
     uint64_t part = last > 0 ? as_much_as_all(ctx, red, last) : 0;
     uint64_t need = scr_sum_all(sharers(ctx, store), part);
     uint64_t room = ctx->node.rank == 0 ? scr_space_left(ctx, red) : UINT64_MAX;

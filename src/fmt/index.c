@@ -608,7 +608,7 @@ void scr_index_set_own(struct scr_index *x, int id, const char *path)
 int scr_index_advance_current(struct scr_index *x, int id)
 {
     const struct scr_index_entry *e = entry_of(x, id);
-    int now = x->current_id > 0 ? x->current_id : scr_index_newest(x, 0);
+    int now = x->current_id > 0 ? x->current_id : scr_index_newest(x);
     if (e == NULL || !e->complete || e->failed || !e->dset.is_ckpt || now > id ||
         x->current_id == id || scr_index_find(x, e->dset.name) != id)
         return SCR_OK;
@@ -683,9 +683,9 @@ int scr_index_far_id(int id)
     return id < INT_MAX - FAR ? id + FAR : id;
 }
 
-int scr_index_newest(const struct scr_index *x, int below)
+int scr_index_newest(const struct scr_index *x)
 {
-    for (size_t i = below > 0 ? place_of(x, below) : x != NULL ? x->n : 0; i-- > 0;) {
+    for (size_t i = x != NULL ? x->n : 0; i-- > 0;) {
         const struct scr_index_entry *e = &x->of[i];
         if (e->complete && !e->failed && e->dset.is_ckpt)
             return e->id;

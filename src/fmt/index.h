@@ -12,7 +12,7 @@
  *
  *     struct scr_index index = SCR_INDEX_INIT;
  *     rc = scr_index_unpack(&index, file, n, &err);
- *     rc = scr_index_get(&index, scr_index_newest(&index, 0), &entry, &err);
+ *     rc = scr_index_get(&index, scr_index_newest(&index), &entry, &err);
  *     scr_index_fini(&index);
  *
  * Where an index is asked NULL is an empty one. Local; not thread-safe. */
@@ -134,9 +134,8 @@ int scr_index_is_good(const struct scr_index *x, int id); /* and has not failed 
 int scr_index_dataset(const struct scr_index *x, int id, scr_hash *dset);
 int scr_index_find(const struct scr_index *x, const char *name); /* id or -1 */
 int scr_index_max_id(const struct scr_index *x);                 /* 0: empty */
-/* Largest id < below (0: no bound) that is a complete checkpoint not marked failed; -1:
- * none. */
-int scr_index_newest(const struct scr_index *x, int below);
+/* Largest id that is a complete checkpoint not marked failed; -1: none. */
+int scr_index_newest(const struct scr_index *x);
 /* Ids descending, malloc'd. SCR_OK or SCR_E_NOMEM. */
 int scr_index_ids(const struct scr_index *x, int **ids, size_t *n);
 

@@ -470,7 +470,7 @@ static void read_prefix(const struct scr_env *quiet, struct judging *j)
     j->is_known =
         scr_prefix_index_look(quiet, &p, &j->index, NULL) == SCR_OK &&
         scr_prefix_state_read(quiet, &p, "flush.scr", j->flush, NULL) == SCR_OK;
-    j->newest = j->is_known ? scr_index_newest(&j->index, 0) : -1;
+    j->newest = j->is_known ? scr_index_newest(&j->index) : -1;
     scr_prefix_fini(&p);
 }
 

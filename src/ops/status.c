@@ -310,7 +310,7 @@ static int set_dataset(struct scr_status_dataset *to, const struct scr_dataset *
 static int find_saved(struct look *l, struct scr_err *err)
 {
     struct scr_index_entry e;
-    int id = scr_index_newest(&l->index, 0);
+    int id = scr_index_newest(&l->index);
     for (size_t i = l->index.n; i-- > 0 && id < 0;)
         if (scr_index_is_good(&l->index, l->index.of[i].id))
             id = l->index.of[i].id;

@@ -193,7 +193,7 @@ static int rebuild(struct txn *t, struct scr_err *err)
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = rebuild_add(t, ids[i], err);
     free(ids);
-    int newest = scr_index_newest(&t->index, 0);
+    int newest = scr_index_newest(&t->index);
     if (rc == SCR_OK && scr_index_get(&t->index, newest, &e, NULL) == SCR_OK)
         rc = scr_index_set_current(&t->index, e.dset.name);
     return rc;

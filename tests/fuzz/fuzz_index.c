@@ -15,7 +15,7 @@ static void use(struct scr_index *index)
         FUZZ_CHECK(scr_index_get(index, ids[i], &e, NULL) == SCR_OK);
         FUZZ_CHECK(scr_index_find(index, e.dset.name) >= ids[i]);
     }
-    for (int id; (id = scr_index_newest(index, 0)) > 0;)
+    for (int id; (id = scr_index_newest(index)) > 0;)
         scr_index_mark_failed(index, id, 0);
     for (size_t i = 0; i < n; i++)
         FUZZ_CHECK(scr_index_remove(index, ids[i]) == 1);

@@ -59,7 +59,7 @@ static void empty_becomes_version_2(void **state)
     assert_int_equal(scr_hash_size(h), 1);
     scr_hash_delete(h);
     assert_int_equal(scr_index_max_id(&index), 0);
-    assert_int_equal(scr_index_newest(&index, 0), -1);
+    assert_int_equal(scr_index_newest(&index), -1);
     assert_null(index.current);
     scr_index_fini(&index);
 }
@@ -103,16 +103,14 @@ static void newest_falls_back(void **state)
 {
     (void)state;
     struct scr_index index = example();
-    assert_int_equal(scr_index_newest(&index, 0), 3);
-    assert_int_equal(scr_index_newest(&index, 3), 1);
-    assert_int_equal(scr_index_newest(&index, 1), -1);
+    assert_int_equal(scr_index_newest(&index), 3);
     scr_index_mark_failed(&index, 3, 0);
-    assert_int_equal(scr_index_newest(&index, 0), 1);
+    assert_int_equal(scr_index_newest(&index), 1);
     scr_index_clear_failed(&index, 3);
-    assert_int_equal(scr_index_newest(&index, 0), 3);
+    assert_int_equal(scr_index_newest(&index), 3);
     scr_index_mark_failed(&index, 3, 0);
     add(&index, 3, "ckpt.3", 1, 1); /* written again, so good again */
-    assert_int_equal(scr_index_newest(&index, 0), 3);
+    assert_int_equal(scr_index_newest(&index), 3);
     scr_index_fini(&index);
 }
 
@@ -175,7 +173,7 @@ static void removed_datasets_are_gone(void **state)
     assert_int_equal(scr_index_remove(&index, 3), 1);
     assert_int_equal(scr_index_remove(&index, 3), 0);
     assert_int_equal(scr_index_find(&index, "ckpt.3"), -1);
-    assert_int_equal(scr_index_newest(&index, 0), 1);
+    assert_int_equal(scr_index_newest(&index), 1);
     renew(&index);
     assert_int_equal(scr_index_find(&index, "ckpt.3"), -1);
     scr_index_fini(&index);
@@ -297,7 +295,7 @@ static void a_doomed_dataset_is_saved_by_being_added_again(void **state)
     scr_index_mark_doomed(&index, 4); /* not there */
     assert_int_equal(scr_index_get(&index, 3, &e, NULL), SCR_OK);
     assert_true(e.doomed && !e.complete);
-    assert_int_equal(scr_index_newest(&index, 0), -1);
+    assert_int_equal(scr_index_newest(&index), -1);
     add(&index, 3, "ckpt.3", 1, 1);
     assert_int_equal(scr_index_get(&index, 3, &e, NULL), SCR_OK);
     assert_true(!e.doomed && e.complete);
@@ -334,7 +332,7 @@ static void version_1_keeps_its_directory(void **state)
     assert_int_equal(scr_index_get(&index, 18, &e, NULL), SCR_OK);
     assert_string_equal(e.dir, "old.18"); /* the complete one */
     assert_string_equal(e.dset.name, "old.18");
-    assert_int_equal(scr_index_newest(&index, 0), 18);
+    assert_int_equal(scr_index_newest(&index), 18);
     scr_index_fini(&index);
 }
 
