@@ -110,7 +110,7 @@ static void record(const struct runloop *l, const char *event, double seconds,
 static void end_run(struct runloop *l, pid_t pid, int *status)
 {
     char *step = NULL;
-    (void)scr_proc_kill_group(pid, SIGTERM, NULL);
+    (void)scr_proc_kill_group(pid, SIGTERM);
     if (scr_proc_wait(pid, TERM_GRACE_S, status, NULL) == SCR_OK)
         return;
     if (l->knows_others &&
@@ -118,7 +118,7 @@ static void end_run(struct runloop *l, pid_t pid, int *status)
         step != NULL)
         SAY(l, SCR_LOG_NOTE, "killed job step %s", step);
     free(step);
-    (void)scr_proc_kill_group(pid, SIGKILL, NULL);
+    (void)scr_proc_kill_group(pid, SIGKILL);
     (void)scr_proc_wait(pid, -1, status, NULL);
 }
 
@@ -476,7 +476,7 @@ static int wait_for_save(struct runloop *l, pid_t pid, int *status, struct scr_e
                           : "what is in cache is being saved (a second signal ends "
                             "that)");
         if (signals > 1)
-            (void)scr_proc_kill_group(pid, SIGTERM, NULL);
+            (void)scr_proc_kill_group(pid, SIGTERM);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "wait for scr_postrun");
 }

@@ -384,14 +384,14 @@ int scr_frame_replace(const struct scr_sys *sys, const char *path, scr_packer pa
 }
 
 int scr_frame_write(const struct scr_sys *sys, const char *path, struct scr_str *s,
-                    enum scr_durability how, struct scr_frame_id *id,
-                    struct scr_err *err)
+                    struct scr_frame_id *id, struct scr_err *err)
 {
     scr_frame_end(s);
     int rc;
     TRY_OUT(s->bad ? scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path)
                    : scr_file_replace(sys, path, s->p, s->len,
-                                      (struct scr_replace){ FILE_MODE, how }, err));
+                                      (struct scr_replace){ FILE_MODE, SCR_DURABLE },
+                                      err));
     if (id != NULL)
         (void)scr_frame_identify(s->p, s->len, id);
 out:

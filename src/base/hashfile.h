@@ -24,11 +24,10 @@ struct scr_frame_id {
     uint64_t size;
     uint32_t crc; /* of all before it */
 };
-/* Ends s and replaces path by it (io.h scr_file_replace); *id (may be NULL): which file
- * it is then. Frees s, in any case. */
+/* Ends s and replaces path by it, durably (io.h scr_file_replace); *id (may be NULL):
+ * which file it is then. Frees s, in any case. */
 int scr_frame_write(const struct scr_sys *sys, const char *path, struct scr_str *s,
-                    enum scr_durability how, struct scr_frame_id *id,
-                    struct scr_err *err);
+                    struct scr_frame_id *id, struct scr_err *err);
 /* Of a file in memory; 0: it has no CRC, and cannot be distinguished. */
 int scr_frame_identify(const void *buf, size_t n, struct scr_frame_id *id);
 /* 1 if path is that file: a few bytes are read. */

@@ -218,31 +218,25 @@ int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
 }
 
 /* The file that was locked may have been replaced while it was waited for. */
-int scr_lock_itself(const struct scr_sys *sys, const char *path, int exclusive,
-                    int timeout_ms, struct scr_lock *lock, struct scr_err *err)
+void scr_lock_itself(const struct scr_sys *sys, const char *path, int exclusive,
+                     int timeout_ms, struct scr_lock *lock)
 {
     int how = (exclusive ? O_RDWR : O_RDONLY) | O_NOFOLLOW;
     const struct want want = { .op = (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB };
     double end = scr_now_mono() + 1e-3 * (double)timeout_ms;
     *lock = (struct scr_lock){ -1, 1 };
     for (;;) {
-        struct scr_err why = SCR_ERR_INIT;
-        int rc = scr_open(sys, path, how, 0, &lock->fd, err);
-        if (rc != SCR_OK || (rc = check_regular(sys, path, &lock->fd, err)) != SCR_OK)
-            return rc;
+        if (scr_open(sys, path, how, 0, &lock->fd, NULL) != SCR_OK ||
+            check_regular(sys, path, &lock->fd, NULL) != SCR_OK)
+            return;
         int left_ms = (int)(1e3 * (end - scr_now_mono()));
         int got = wait_lock(sys, lock->fd, &want, left_ms);
-        if (got == 1 && (rc = scr_lock_check(sys, lock, path, &why)) == SCR_OK)
-            return SCR_OK;
-        if (got < 0)
-            rc = fail_lock(path, errno, err);
-        else if (got == 0)
-            rc = fail_locked(path, "", timeout_ms, err);
-        else if (rc != SCR_E_NOENT)
-            scr_fail(err, rc, 0, "%s", why.text);
+        int rc = got == 1 ? scr_lock_check(sys, lock, path, NULL) : SCR_E_LOCKED;
+        if (rc == SCR_OK)
+            return;
         scr_lock_release(sys, lock);
         if (rc != SCR_E_NOENT || scr_now_mono() >= end)
-            return rc;
+            return;
     }
 }
 

@@ -36,9 +36,9 @@ int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
                    struct scr_lock *lock, struct scr_err *err);
 /* Locks the file at path itself with flock(2), as SCR 3.x locks a file that it
  * rewrites: shared, with lock->fd open for reading, or exclusively, with lock->fd open
- * for writing, too. It does not sign. SCR_E_NOENT: the file does not exist. */
-int scr_lock_itself(const struct scr_sys *sys, const char *path, int exclusive,
-                    int timeout_ms, struct scr_lock *lock, struct scr_err *err);
+ * for writing, too. It does not sign. Where that cannot be it is not held. */
+void scr_lock_itself(const struct scr_sys *sys, const char *path, int exclusive,
+                     int timeout_ms, struct scr_lock *lock);
 void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock);
 
 /* SCR_E_NOENT: path is not the locked file any more, so no other process sees the lock.

@@ -221,22 +221,17 @@ int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err)
     }
 }
 
-int scr_proc_kill_group(pid_t pid, int signo, struct scr_err *err)
+int scr_proc_kill_group(pid_t pid, int signo)
 {
     if (pid <= 1) /* kill(-1) and kill(0) mean others than this group */
-        return scr_fail(err, SCR_E_ARG, 0, "kill process group %ld", (long)pid);
-    if (kill(-pid, signo) != 0 && errno != ESRCH)
-        return scr_fail(err, SCR_E_IO, errno, "kill process group %ld", (long)pid);
-    return SCR_OK;
+        return SCR_E_ARG;
+    return kill(-pid, signo) == 0 || errno == ESRCH ? SCR_OK : SCR_E_IO;
 }
 
-int scr_proc_kill(pid_t pid, int signo, struct scr_err *err)
+void scr_proc_kill(pid_t pid)
 {
-    if (pid <= 1)
-        return scr_fail(err, SCR_E_ARG, 0, "kill process %ld", (long)pid);
-    if (kill(pid, signo) != 0 && errno != ESRCH)
-        return scr_fail(err, SCR_E_IO, errno, "kill process %ld", (long)pid);
-    return SCR_OK;
+    if (pid > 1)
+        (void)kill(pid, SIGKILL);
 }
 
 void scr_proc_fill_streams(void)

@@ -29,10 +29,11 @@ int scr_proc_exec(const char *path, const char *const *argv, struct scr_err *err
 /* Waits up to timeout_s seconds (< 0: for ever). *status: 0…255, or 128 + signal.
  * SCR_E_LOCKED when still running at the end of the time. */
 int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err);
-/* Signal to the process group that new_group made; one that is gone is success. */
-int scr_proc_kill_group(pid_t pid, int signo, struct scr_err *err);
-/* Signal to one process; one that is gone is success. */
-int scr_proc_kill(pid_t pid, int signo, struct scr_err *err);
+/* Signal to the process group that new_group made; one that is gone is success. There
+ * is no text: scr_proc_wait says whether it ended. */
+int scr_proc_kill_group(pid_t pid, int signo);
+/* SIGKILL to one process; one that is gone is left alone. */
+void scr_proc_kill(pid_t pid);
 /* root becomes this user for good, with all groups that the user has; the user itself
  * may call it, too. SCR_E_NOENT: no such user; SCR_E_UNSAFE: we are another user. */
 int scr_proc_become(const char *user, struct scr_err *err);

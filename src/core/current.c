@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "core/current.h"
-#include "core/edits.h"
 #include "fmt/state.h"
 
 static int knows(const scr_hash *h, const struct scr_params *prm)
@@ -67,13 +66,22 @@ static int edit_back(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     return SCR_OK;
 }
 
+/* Rank 0's edit of the file, agreed. */
+static int edit_all(struct scr_ctx *ctx, scr_hash_edit edit, struct scr_err *err)
+{
+    const struct scr_env *env = &ctx->env;
+    int rc = SCR_OK;
+    if (ctx->world.rank == 0)
+        rc = scr_prefix_state_update(env, &ctx->prefix, "current.scr", edit, ctx, err);
+    return scr_agree_all(&ctx->world, rc, err);
+}
+
 /* Before the first checkpoint is complete: a run that is killed until then has written
  * nothing that could be lost. */
 void scr_wanted_note_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (ctx->choice.wanted_taken &&
-        scr_edit_state_all(ctx, "current.scr", edit_gone, ctx, &why) != SCR_OK)
+    if (ctx->choice.wanted_taken && edit_all(ctx, edit_gone, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "SCR_CURRENT=%s applies to the next run again, which would leave what "
                 "this one writes: %s",
@@ -86,8 +94,7 @@ void scr_wanted_settle_all(struct scr_ctx *ctx, int complete)
     if (complete) {
         ctx->choice.wanted_taken = 0;
         ctx->choice.ranks.wanted = 0; /* what was written is not left for it any more */
-    } else if (ctx->choice.wanted_taken &&
-               scr_edit_state_all(ctx, "current.scr", edit_back, ctx, &why) != SCR_OK) {
+    } else if (ctx->choice.wanted_taken && edit_all(ctx, edit_back, &why) != SCR_OK) {
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "SCR_CURRENT=%s does not apply to the next run, though this one has "
                 "written nothing since (scr_index --current %s does the same): %s",
@@ -103,5 +110,5 @@ void scr_wanted_forget_all(struct scr_ctx *ctx)
         return;
     free(ctx->choice.gone_before);
     ctx->choice.gone_before = NULL; /* the job leaves the file */
-    (void)scr_edit_state_all(ctx, "current.scr", edit_back, ctx, NULL);
+    (void)edit_all(ctx, edit_back, NULL);
 }

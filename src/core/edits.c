@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Edits of state files that all ranks agree on, and checks of what a call was given. */
+/* Edits of the index that all ranks agree on, and checks of what a call was given. */
 #include <string.h>
 
 #include "core/ctx.h"
 #include "core/edits.h"
-
-int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit,
-                       void *arg, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    if (ctx->world.rank == 0)
-        rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, file, edit, arg, err);
-    return scr_agree_all(&ctx->world, rc, err);
-}
 
 int scr_edit_index_all(struct scr_ctx *ctx, scr_index_edit edit, void *arg,
                        struct scr_err *err)

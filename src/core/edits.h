@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Edits of state files that all ranks agree on, and checks of what a call was given. */
+/* Edits of the index that all ranks agree on, and checks of what a call was given. */
 #ifndef SCR_CORE_EDITS_H
 #define SCR_CORE_EDITS_H
 
@@ -7,9 +7,7 @@
 
 /* Dataset id in the prefix directory; borrows from ctx. */
 struct scr_prefix_dset scr_prefix_dset_of(const struct scr_ctx *ctx, int id);
-/* Rank 0's edit of a state file, agreed. edit as in base/hashfile.h. */
-int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit,
-                       void *arg, struct scr_err *err);
+/* Rank 0's edit of the index, agreed. */
 int scr_edit_index_all(struct scr_ctx *ctx, scr_index_edit edit, void *arg,
                        struct scr_err *err);
 /* Checks a text argument: given (unless optional), and shorter than SCR_MAX_FILENAME.

@@ -27,7 +27,7 @@ int scr_flush_is_anothers(const struct scr_ctx *ctx, const scr_hash *h, int id);
  * while the others continue. A failure is a warning. Local. */
 void scr_flush_mark(struct scr_ctx *ctx, int id, int on, int off);
 void scr_flush_forget(struct scr_ctx *ctx, int id);
-/* Notes that another process has completed its copy, if one has: likewise. */
+/* Notes that another process has completed its copy, if one has; in the same way. */
 void scr_flush_mark_saved(struct scr_ctx *ctx, int id);
 /* Of the n datasets, which SCR_PREFIX_SIZE is about to delete from the prefix, those
  * that another job has in cache are not called copied any more: it would look for them

@@ -104,7 +104,7 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
 }
 
 /* Programs that clean /tmp do that. The locks of the run went with it, so it is not
- * made anew. */
+ * made again. */
 static int write_filemap(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;

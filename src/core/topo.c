@@ -343,9 +343,8 @@ char *scr_topo_nodes(const struct scr_ctx *ctx, int yes, int n)
 {
     struct scr_hostlist nodes = SCR_HOSTLIST_INIT;
     char *text = NULL;
-    if (scr_roster_gather(&ctx->world, yes ? ctx->node_name : NULL, n, &nodes, NULL) ==
-            SCR_OK &&
-        nodes.n > 0)
+    const char *mine = yes ? ctx->node_name : NULL;
+    if (scr_roster_gather(&ctx->world, mine, n, &nodes) == SCR_OK && nodes.n > 0)
         (void)scr_hostlist_compress(&nodes, 1, &text, NULL);
     scr_hostlist_free(&nodes);
     return text;

@@ -195,9 +195,9 @@ static void tell_to_end(struct scr_many_task *t, double now)
     if (!is_running(t))
         return;
     if (t->told <= 0)
-        (void)scr_proc_kill_group(t->pid, SIGTERM, NULL);
+        (void)scr_proc_kill_group(t->pid, SIGTERM);
     else if (now - t->told >= kill_grace_s)
-        (void)scr_proc_kill_group(t->pid, SIGKILL, NULL);
+        (void)scr_proc_kill_group(t->pid, SIGKILL);
     t->told = t->told > 0 ? t->told : now;
 }
 

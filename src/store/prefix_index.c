@@ -34,7 +34,7 @@ static int txn_write(struct txn *t, struct scr_frame_id *id, struct scr_err *err
 {
     struct scr_str s = SCR_STR_INIT;
     scr_index_pack(&s, &t->index);
-    return scr_frame_write(t->file.env->sys, t->file.path, &s, SCR_DURABLE, id, err);
+    return scr_frame_write(t->file.env->sys, t->file.path, &s, id, err);
 }
 
 /* The index with the bytes it borrows from. */

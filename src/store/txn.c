@@ -76,8 +76,7 @@ void scr_txn_fini(struct scr_txn *s)
 static void lock_scr3(struct scr_txn *s, int exclusive)
 {
     if (traits_of(s->name)->is_shared && s->scr3.fd < 0)
-        (void)scr_lock_itself(s->env->sys, s->path, exclusive, SCR3_TIMEOUT_MS,
-                              &s->scr3, NULL);
+        scr_lock_itself(s->env->sys, s->path, exclusive, SCR3_TIMEOUT_MS, &s->scr3);
 }
 
 int scr_txn_lock(struct scr_txn *s, struct scr_err *err)

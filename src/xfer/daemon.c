@@ -71,7 +71,7 @@ int scr_daemon_kill(const struct scr_sys *sys, const char *dir, double secs,
     double end = scr_now_mono() + secs;
     TRY(scr_daemon_look(sys, dir, &who, err));
     if (who.held && who.pid > 0)
-        (void)scr_proc_kill((pid_t)who.pid, SIGKILL, NULL);
+        scr_proc_kill((pid_t)who.pid);
     while (who.held && scr_now_mono() < end) {
         scr_nap_ms(NAP_MS);
         TRY(scr_daemon_look(sys, dir, &who, err));

@@ -104,8 +104,8 @@ static void misuse_is_an_argument_error(void **state)
     assert_int_equal(scr_proc_run(&both, 1, &out, &status, NULL), SCR_E_ARG);
     assert_int_equal(scr_proc_wait(-1, 1, &status, NULL), SCR_E_ARG);
     assert_int_equal(scr_proc_wait(getpid(), 1, &status, NULL), SCR_E_IO);
-    assert_int_equal(scr_proc_kill_group(1, SIGTERM, NULL), SCR_E_ARG);
-    assert_int_equal(scr_proc_kill_group(-1, SIGTERM, NULL), SCR_E_ARG);
+    assert_int_equal(scr_proc_kill_group(1, SIGTERM), SCR_E_ARG);
+    assert_int_equal(scr_proc_kill_group(-1, SIGTERM), SCR_E_ARG);
 }
 
 static void the_environment_is_ours_with_changes(void **state)
@@ -169,11 +169,10 @@ static void waiting_has_a_limit(void **state)
     assert_int_equal(scr_proc_start(&spec, &pid, NULL), SCR_OK);
     assert_int_equal(scr_proc_wait(pid, 0.05, &status, NULL), SCR_E_LOCKED);
     assert_int_equal(getpgid(pid), pid);
-    assert_int_equal(scr_proc_kill_group(pid, SIGTERM, NULL), SCR_OK);
+    assert_int_equal(scr_proc_kill_group(pid, SIGTERM), SCR_OK);
     assert_int_equal(scr_proc_wait(pid, -1, &status, NULL), SCR_OK);
     assert_int_equal(status, 128 + SIGTERM);
-    assert_int_equal(scr_proc_kill_group(pid, SIGTERM, NULL),
-                     SCR_OK); /* gone is fine */
+    assert_int_equal(scr_proc_kill_group(pid, SIGTERM), SCR_OK); /* gone is fine */
 }
 
 static void a_run_out_of_time_is_put_down(void **state)

@@ -10,34 +10,32 @@
 
 enum { TAG_NAME = 30 };
 
-static int send_name(const struct scr_comm *c, const char *mine, struct scr_err *err)
+static int send_name(const struct scr_comm *c, const char *mine)
 {
     char name[SCR_ROSTER_NAME_MAX];
     MPI_Request req = MPI_REQUEST_NULL;
     int n = snprintf(name, sizeof name, "%s", mine);
     n = n < SCR_ROSTER_NAME_MAX ? n + 1 : SCR_ROSTER_NAME_MAX;
     int code = MPI_Isend(name, n, MPI_CHAR, 0, TAG_NAME, c->comm, &req);
-    return scr_mpi_finish(code, &req, "names to rank 0", err);
+    return scr_mpi_finish(code, &req, "names to rank 0", NULL);
 }
 
-static int receive_name(const struct scr_comm *c, char name[SCR_ROSTER_NAME_MAX],
-                        struct scr_err *err)
+static int receive_name(const struct scr_comm *c, char name[SCR_ROSTER_NAME_MAX])
 {
     MPI_Request req = MPI_REQUEST_NULL;
     int code = MPI_Irecv(name, SCR_ROSTER_NAME_MAX, MPI_CHAR, MPI_ANY_SOURCE, TAG_NAME,
                          c->comm, &req);
-    return scr_mpi_finish(code, &req, "names to rank 0", err);
+    return scr_mpi_finish(code, &req, "names to rank 0", NULL);
 }
 
 /* All are received, also where there is no memory for them. */
-static int receive_all(const struct scr_comm *c, int n, struct scr_hostlist *names,
-                       struct scr_err *err)
+static int receive_all(const struct scr_comm *c, int n, struct scr_hostlist *names)
 {
     char name[SCR_ROSTER_NAME_MAX];
     int rc = SCR_OK;
     for (; n > 0; n--) {
-        TRY(receive_name(c, name, err));
-        rc = rc == SCR_OK ? scr_hostlist_add(names, name, err) : rc;
+        TRY(receive_name(c, name));
+        rc = rc == SCR_OK ? scr_hostlist_add(names, name, NULL) : rc;
     }
     return rc;
 }
@@ -56,13 +54,13 @@ static void sort_once(struct scr_hostlist *names)
 }
 
 int scr_roster_gather(const struct scr_comm *c, const char *mine, int n,
-                      struct scr_hostlist *names, struct scr_err *err)
+                      struct scr_hostlist *names)
 {
     int has = mine != NULL;
     if (c->rank != 0)
-        return has ? send_name(c, mine, err) : SCR_OK;
-    int rc = has ? scr_hostlist_add(names, mine, err) : SCR_OK;
-    rc = scr_first(rc, receive_all(c, n - has, names, rc == SCR_OK ? err : NULL));
+        return has ? send_name(c, mine) : SCR_OK;
+    int rc = has ? scr_hostlist_add(names, mine, NULL) : SCR_OK;
+    rc = scr_first(rc, receive_all(c, n - has, names));
     sort_once(names);
     return rc;
 }

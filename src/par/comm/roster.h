@@ -13,6 +13,6 @@ enum { SCR_ROSTER_NAME_MAX = 256 };
  * 0 knows and the others need not. On rank 0 names gets them, sorted, each once. The
  * code is each rank's own, and of no others' concern. */
 int scr_roster_gather(const struct scr_comm *c, const char *mine, int n,
-                      struct scr_hostlist *names, struct scr_err *err);
+                      struct scr_hostlist *names);
 
 #endif
