@@ -134,17 +134,14 @@ static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
     struct scr_tool *t = c->t;
     int64_t id = 0, number = 0;
     uint64_t buf = 0;
-    int rc = scr_tool_int(t, a, OPT_ID, SCR_AT_LEAST(1), &id, err);
-    if (rc == SCR_OK && id == 0)
-        rc = scr_tool_usage(t, err, "which dataset? option --id is missing");
-    if (rc == SCR_OK && a->opt[OPT_BUF] != NULL &&
-        (!scr_parse_size(a->opt[OPT_BUF], &buf) || buf < 1))
-        rc = scr_tool_usage(t, err, "option --buf: \"%s\" is not a number of bytes",
-                            a->opt[OPT_BUF]);
-    if (rc == SCR_OK)
-        rc = check_operands(t, a, err);
-    if (rc == SCR_OK)
-        rc = open_prefix(t, a, (int)id, err);
+    TRY(scr_tool_int(t, a, OPT_ID, SCR_AT_LEAST(1), &id, err));
+    if (id == 0)
+        return scr_tool_usage(t, err, "which dataset? option --id is missing");
+    if (a->opt[OPT_BUF] != NULL && (!scr_parse_size(a->opt[OPT_BUF], &buf) || buf < 1))
+        return scr_tool_usage(t, err, "option --buf: \"%s\" is not a number of bytes",
+                              a->opt[OPT_BUF]);
+    TRY(check_operands(t, a, err));
+    TRY(open_prefix(t, a, (int)id, err));
     c->g = (struct scr_gather){ .env = &t->env,
                                 .prefix = &t->prefix,
                                 .id = (int)id,
@@ -153,13 +150,11 @@ static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
                                 .partner = a->opt[OPT_PARTNER] != NULL,
                                 .told = scr_progress_add,
                                 .arg = &c->progress };
-    if (rc == SCR_OK)
-        rc = scr_tool_int(t, a, OPT_CREATED, SCR_BETWEEN(1, INT64_MAX), &c->created,
-                          err);
+    TRY(scr_tool_int(t, a, OPT_CREATED, SCR_BETWEEN(1, INT64_MAX), &c->created, err));
     c->shared = a->opt[OPT_SHARED] != NULL;
     c->alone = a->opt[OPT_ALONE] != NULL;
-    if (rc != SCR_OK || a->opt[OPT_FOR] == NULL)
-        return rc;
+    if (a->opt[OPT_FOR] == NULL)
+        return SCR_OK;
     c->g.wanted = scr_attended_check;
     c->g.wanted_arg = &c->for_whom;
     TRY(scr_tool_int(t, a, OPT_FOR, SCR_BETWEEN(1, INT64_MAX), &number, err));

@@ -42,10 +42,9 @@ out:
 static int print_run_nodes(const struct job *job, struct scr_err *err)
 {
     int n = 0;
+    TRY(scr_tool_prefix(job->t, job->prm.prefix, 0, err));
     scr_hash *h = scr_hash_new();
-    int rc = scr_tool_prefix(job->t, job->prm.prefix, 0, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_state_read(&job->t->env, &job->t->prefix, "nodes.scr", h, err);
+    int rc = scr_prefix_state_read(&job->t->env, &job->t->prefix, "nodes.scr", h, err);
     if (rc == SCR_OK && scr_nodes_get(h, &n, NULL) != SCR_OK)
         n = 0;
     scr_hash_delete(h);
@@ -65,22 +64,21 @@ static int print_end(const struct job *job, struct scr_err *err)
 static int print(const struct job *job, const struct scr_args *a, struct scr_err *err)
 {
     struct scr_tool *t = job->t;
-    int rc = SCR_OK;
     if (a->opt[OPT_USER] != NULL)
         scr_tool_print(t, "%s\n", job->prm.user_name);
     if (a->opt[OPT_JOBID] != NULL)
         scr_tool_print(t, "%s\n", job->prm.job_id);
     if (a->opt[OPT_NODES] != NULL)
-        rc = scr_tool_print_hosts(t, &job->rm.nodes, 0, err);
-    if (rc == SCR_OK && a->opt[OPT_DOWN] != NULL)
-        rc = print_down(job, err);
-    if (rc == SCR_OK && a->opt[OPT_RUNNODES] != NULL)
-        rc = print_run_nodes(job, err);
-    if (rc == SCR_OK && a->opt[OPT_ENDTIME] != NULL)
-        rc = print_end(job, err);
-    if (rc == SCR_OK && a->opt[OPT_MANAGER] != NULL)
+        TRY(scr_tool_print_hosts(t, &job->rm.nodes, 0, err));
+    if (a->opt[OPT_DOWN] != NULL)
+        TRY(print_down(job, err));
+    if (a->opt[OPT_RUNNODES] != NULL)
+        TRY(print_run_nodes(job, err));
+    if (a->opt[OPT_ENDTIME] != NULL)
+        TRY(print_end(job, err));
+    if (a->opt[OPT_MANAGER] != NULL)
         scr_tool_print(t, "%s\n", job->rm.ops->name);
-    return rc;
+    return SCR_OK;
 }
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)

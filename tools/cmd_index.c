@@ -308,22 +308,20 @@ static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *er
 {
     int64_t format = 0;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_tool_int(t, a, OPT_FORMAT, SCR_BETWEEN(3, 3), &format, err);
-    if (rc == SCR_OK && a->opt[OPT_JSON] == NULL)
+    int rc;
+    TRY(scr_tool_int(t, a, OPT_FORMAT, SCR_BETWEEN(3, 3), &format, err));
+    if (a->opt[OPT_JSON] == NULL)
         scr_tool_note_no_data(t);
-    if (rc == SCR_OK)
-        rc = look(t, &index, err);
-    if (rc == SCR_OK && (a->opt[OPT_JSON] != NULL || a->opt[OPT_LONG] != NULL))
-        rc = list_long(t, a, &index, err);
-    else if (rc == SCR_OK && format == 3) {
-        scr_tool_print(t, "DSET VALID FLUSHED             CUR NAME\n");
-        rc = each_entry(&index, print_entry_3, t, err);
-    } else if (rc == SCR_OK) {
-        scr_tool_print(t, "   DSET VALID FLUSHED             NAME\n");
-        rc = each_entry(&index, print_entry, t, err);
+    TRY_OUT(look(t, &index, err));
+    if (a->opt[OPT_JSON] != NULL || a->opt[OPT_LONG] != NULL) {
+        TRY_OUT(list_long(t, a, &index, err));
+    } else {
+        scr_tool_print(t, format == 3 ? "DSET VALID FLUSHED             CUR NAME\n"
+                                      : "   DSET VALID FLUSHED             NAME\n");
+        TRY_OUT(each_entry(&index, format == 3 ? print_entry_3 : print_entry, t, err));
     }
-    if (rc == SCR_OK)
-        rc = note_cached(t, &index, err);
+    TRY_OUT(note_cached(t, &index, err));
+out:
     scr_index_fini(&index);
     return rc;
 }
@@ -721,16 +719,13 @@ static int extract(struct scr_tool *t, const struct scr_args *a, struct scr_err 
                                       .progress = &progress,
                                       .progress_out = t->log.out };
     int id = 0;
-    int rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
-    if (rc == SCR_OK && (rc = scr_tool_check_data(t, err)) == SCR_OK)
-        (void)scr_tool_adopt(t);
-    if (rc == SCR_OK)
-        rc = find_dataset(t, a->opt[OPT_EXTRACT], &id, err);
-    if (rc == SCR_OK)
-        rc = scr_extract_dataset(&t->env, &t->prefix, id, &what, &got, err);
-    if (rc == SCR_OK)
-        tell_extracted(t, id, what.to, &got);
-    return rc;
+    TRY(scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
+    TRY(scr_tool_check_data(t, err));
+    (void)scr_tool_adopt(t);
+    TRY(find_dataset(t, a->opt[OPT_EXTRACT], &id, err));
+    TRY(scr_extract_dataset(&t->env, &t->prefix, id, &what, &got, err));
+    tell_extracted(t, id, what.to, &got);
+    return SCR_OK;
 }
 
 /* --- the command --- */

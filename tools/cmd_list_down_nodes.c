@@ -90,16 +90,17 @@ static int list(struct scr_tool *t, const struct scr_args *a, const struct job *
         (!scr_parse_seconds(a->opt[OPT_TIMEOUT], &limit) || limit <= 0))
         return scr_tool_usage(t, err, "option --timeout: \"%s\" is no time",
                               a->opt[OPT_TIMEOUT]);
-    int rc = scr_tool_host_operands(a, NULL, &given, err);
-    if (rc == SCR_OK && given.n > 0)
+    int rc;
+    TRY_OUT(scr_tool_host_operands(a, NULL, &given, err));
+    if (given.n > 0)
         nodes = &given;
-    if (rc == SCR_OK && nodes->n == 0)
-        rc = scr_fail(err, SCR_E_CONFIG, 0,
-                      "outside of an allocation: name the nodes, or set SCR_NODELIST");
-    if (rc == SCR_OK)
-        rc = add_known(t, a, nodes, down, err);
-    if (rc == SCR_OK)
-        rc = scr_job_test_nodes(job, nodes, limit, a->opt[OPT_FREE] != NULL, down, err);
+    if (nodes->n == 0)
+        TRY_OUT(
+            scr_fail(err, SCR_E_CONFIG, 0,
+                     "outside of an allocation: name the nodes, or set SCR_NODELIST"));
+    TRY_OUT(add_known(t, a, nodes, down, err));
+    TRY_OUT(scr_job_test_nodes(job, nodes, limit, a->opt[OPT_FREE] != NULL, down, err));
+out:
     scr_hostlist_free(&given);
     return rc;
 }

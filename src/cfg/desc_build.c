@@ -512,17 +512,14 @@ int scr_descs_build(const struct scr_cfg *cfg, const struct scr_params *prm,
     struct builder b = { cfg, prm, out, err };
     int cache_store = 0;
     memset(out, 0, sizeof *out);
-    int rc = add_groups(&b);
-    if (rc == SCR_OK)
-        rc = build_stores(&b, &cache_store);
-    if (rc == SCR_OK && strcasecmp(prm->copy_type, "FILE") == 0)
-        rc = build_reds(&b);
-    else if (rc == SCR_OK)
-        rc = build_implied(&b, cache_store);
-    if (rc == SCR_OK)
-        rc = check_used_stores(&b);
-    if (rc == SCR_OK)
-        bypass_what_is_not_kept(&b);
+    int rc;
+    TRY_OUT(add_groups(&b));
+    TRY_OUT(build_stores(&b, &cache_store));
+    TRY_OUT(strcasecmp(prm->copy_type, "FILE") == 0 ? build_reds(&b)
+                                                    : build_implied(&b, cache_store));
+    TRY_OUT(check_used_stores(&b));
+    bypass_what_is_not_kept(&b);
+out:
     if (rc != SCR_OK)
         scr_descs_fini(out);
     return rc;

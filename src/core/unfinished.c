@@ -182,19 +182,19 @@ static int enter(const struct scr_ctx *ctx, int id, const struct counts *c,
                  struct scr_err *err)
 {
     scr_hash *dset = scr_hash_new();
-    int rc = read_entry(ctx, id, dset, err);
-    if (rc == SCR_OK && scr_dataset_finish(dset, c->bytes, c->files) != SCR_OK)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_arrival_give_up(&ctx->env, &ctx->prefix, id, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_summary_write(&ctx->env, &ctx->prefix, id, dset, 1, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_index_enter(&ctx->env, &ctx->prefix, dset, 1, time(NULL), err);
+    const struct scr_env *env = &ctx->env;
+    const struct scr_prefix *p = &ctx->prefix;
+    int rc;
+    TRY_OUT(read_entry(ctx, id, dset, err));
+    if (scr_dataset_finish(dset, c->bytes, c->files) != SCR_OK)
+        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(scr_arrival_give_up(env, p, id, err));
+    TRY_OUT(scr_prefix_summary_write(env, p, id, dset, 1, err));
+    TRY_OUT(scr_prefix_index_enter(env, p, dset, 1, time(NULL), err));
+    scr_replaced_remove(env, p, id);
+out:
     if (rc == SCR_E_CANCELLED)
-        (void)scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, NULL);
-    if (rc == SCR_OK)
-        scr_replaced_remove(&ctx->env, &ctx->prefix, id);
+        (void)scr_prefix_summary_remove(env, p, id, NULL);
     scr_hash_delete(dset);
     return rc;
 }

@@ -519,18 +519,12 @@ static int publish(struct rebuild *r, struct scr_err *err)
     int rc = SCR_OK;
     for (int i = 0; rc == SCR_OK && i < r->n; i++)
         rc = verify_part(r, i, err);
-    rc = scr_first(rc, close_parts(r, err));
-    if (rc == SCR_OK)
-        rc = drop_good(r, err);
-    if (rc == SCR_OK)
-        rc = dress_files(r, err);
-    if (rc == SCR_OK)
-        rc = each_rebuilt(r, sync_one, err);
-    if (rc == SCR_OK)
-        rc = each_rebuilt(r, rename_one, err);
-    if (rc == SCR_OK)
-        rc = each_rebuilt(r, sync_dir_of, err);
-    return rc;
+    TRY(scr_first(rc, close_parts(r, err)));
+    TRY(drop_good(r, err));
+    TRY(dress_files(r, err));
+    TRY(each_rebuilt(r, sync_one, err));
+    TRY(each_rebuilt(r, rename_one, err));
+    return each_rebuilt(r, sync_dir_of, err);
 }
 
 /* --- all of it --- */

@@ -159,12 +159,10 @@ static int put_rank(const struct scr_aside *a, int rank, int64_t keep,
     if (rc == SCR_OK)
         rc = rename_entry(a, scr_filemap_aside(a->map, created), rank, created,
                           name_aside);
-    rc = rc == SCR_OK ? store(a, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = move_files(a, a->map, rank, created, name_aside, err);
-    if (rc == SCR_OK)
-        scr_filemap_remove_rank_by_dataset(a->map, a->id, rank);
-    return rc == SCR_OK ? store(a, err) : rc;
+    TRY(rc == SCR_OK ? store(a, err) : scr_no_memory(err));
+    TRY(move_files(a, a->map, rank, created, name_aside, err));
+    scr_filemap_remove_rank_by_dataset(a->map, a->id, rank);
+    return store(a, err);
 }
 
 int scr_aside_put(const struct scr_aside *a, int64_t created, struct scr_err *err)
@@ -188,12 +186,10 @@ static int take_rank(const struct scr_aside *a, int rank, int64_t created,
     int rc = scr_filemap_copy_entry(a->map, aside, a->id, rank);
     if (rc == SCR_OK)
         rc = rename_entry(a, a->map, rank, created, name_back);
-    rc = rc == SCR_OK ? store(a, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = move_files(a, aside, rank, created, name_back, err);
-    if (rc == SCR_OK)
-        scr_filemap_drop_aside(a->map, created, a->id, rank);
-    return rc == SCR_OK ? store(a, err) : rc;
+    TRY(rc == SCR_OK ? store(a, err) : scr_no_memory(err));
+    TRY(move_files(a, aside, rank, created, name_back, err));
+    scr_filemap_drop_aside(a->map, created, a->id, rank);
+    return store(a, err);
 }
 
 int scr_aside_take(const struct scr_aside *a, int64_t created, struct scr_err *err)

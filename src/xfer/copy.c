@@ -187,18 +187,15 @@ int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
     file->fd = -1;
     file->tmp = job->tmp ? scr_strdup(job->tmp) : scr_copy_tmp(job->dst, job->tag);
     s.tmp = file->tmp;
-    int rc = file->tmp ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_open_regular(sys, job->src, 0, &s.in, &got->st, err);
-    if (rc == SCR_OK)
-        rc = check_source(job, &got->st, err);
-    if (rc == SCR_OK)
-        rc = open_tmp(sys, file, err);
+    int rc;
+    TRY_OUT(file->tmp ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(scr_open_regular(sys, job->src, 0, &s.in, &got->st, err));
+    TRY_OUT(check_source(job, &got->st, err));
+    TRY_OUT(open_tmp(sys, file, err));
     s.out = file->fd;
-    if (rc == SCR_OK)
-        rc = move(&s, err);
-    if (rc == SCR_OK)
-        rc = finish(&s, err);
+    TRY_OUT(move(&s, err));
+    TRY_OUT(finish(&s, err));
+out:
     scr_close(sys, &s.in, job->src, NULL); /* only read from */
     if (rc == SCR_OK)
         return rc;
