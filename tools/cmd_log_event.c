@@ -25,8 +25,6 @@ enum {
     OPT_NODELIST,
     OPT_RUN,
     OPT_CLASS,
-    OPT_RELEASE,
-    OPT_CONFIG,
     OPT_JOBID,
     OPT_PREFIX,
     OPT_USER,
@@ -51,8 +49,6 @@ static const struct scr_opt opts[] = {
     [OPT_NODELIST] = { "nodelist", 0, "LIST", "nodes it is about, n[1-4]" },
     [OPT_RUN] = { "run", 0, "N", "number of the run in its prefix directory" },
     [OPT_CLASS] = { "class", 0, "CLASS", "of a failure: process, node or beyond" },
-    [OPT_RELEASE] = { "release", 0, "VERSION", "version of SCR in the run" },
-    [OPT_CONFIG] = { "config", 0, "TEXT", "parameters that are set" },
     [OPT_JOBID] = { "jobid", 'i', "ID", "the job (default: this one)" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
     /* Older scripts give them; the log has no such thing. */
@@ -99,8 +95,6 @@ static void take_texts(const struct scr_args *a, struct scr_event *e)
     e->jobid = a->opt[OPT_JOBID];
     e->nodelist = a->opt[OPT_NODELIST];
     e->class = a->opt[OPT_CLASS];
-    e->version = a->opt[OPT_RELEASE];
-    e->config = a->opt[OPT_CONFIG];
 }
 
 static int take_numbers(struct scr_tool *t, const struct scr_args *a,

@@ -58,11 +58,11 @@ run scr_log_event -T HALT --prefix other
 warns 0 "nothing is recorded"
 # what is known of runs and failures
 rm "$log"
-run scr_log_event -T RUN_START --ranks 64 --nodes 16 --nodelist 'n[1-16]' --run 3 --release 4.0.0 --config SCR_FLUSH=0
+run scr_log_event -T RUN_START --ranks 64 --nodes 16 --nodelist 'n[1-16]' --run 3
 is 0 ""
 run scr_log_event -T FAILURE --class node --nodelist n3
 is 0 ""
-logged '{"jobid":"job1","event":"RUN_START","ranks":64,"nodes":16,"nodelist":"n[1-16]","run":3,"version":"4.0.0","config":"SCR_FLUSH=0"}' \
+logged '{"jobid":"job1","event":"RUN_START","ranks":64,"nodes":16,"nodelist":"n[1-16]","run":3}' \
     '{"jobid":"job1","event":"FAILURE","nodelist":"n3","class":"node"}'
 run scr_log_event -T RUN_START --ranks 0
 fails 2 "option --ranks"
