@@ -12,12 +12,11 @@
 #include "rm/topology.h"
 #include "tool.h"
 
-enum { OPT_SLURM, OPT_FILE, OPT_GROUP };
+enum { OPT_SLURM, OPT_FILE };
 
 static const struct scr_opt opts[] = {
     [OPT_SLURM] = { "slurm", 's', NULL, "ask scontrol of Slurm" },
     [OPT_FILE] = { "file", 'f', "FILE", "read a topology.conf of Slurm" },
-    [OPT_GROUP] = { "group", 'g', "NAME", "name of the group (default: SWITCH)" },
     { 0 },
 };
 
@@ -51,17 +50,8 @@ static int read_text(struct scr_tool *t, const char *file, char **text,
     return SCR_OK;
 }
 
-static int check_group(struct scr_tool *t, const char *group, struct scr_err *err)
-{
-    if (group[0] == '\0' || group[strspn(group, plain)] != '\0' || strchr(group, ':'))
-        return scr_tool_usage(t, err, "option --group: \"%s\" is no name of a group",
-                              group);
-    return SCR_OK;
-}
-
 /* The nodes are those that SCR will read in the line. */
-static int print_leaf(struct scr_tool *t, const char *group,
-                      const struct scr_rm_leaf *leaf, size_t *nodes,
+static int print_leaf(struct scr_tool *t, const struct scr_rm_leaf *leaf, size_t *nodes,
                       struct scr_err *err)
 {
     struct scr_hostlist hosts = SCR_HOSTLIST_INIT;
@@ -79,17 +69,17 @@ static int print_leaf(struct scr_tool *t, const char *group,
         scr_conf_quote(&value, leaf->item.name);
     rc = value.bad ? scr_no_memory(err) : SCR_OK;
     if (rc == SCR_OK)
-        scr_tool_print_line(t, "GROUPS=%s %s=%s", leaf->nodes, group, value.p);
+        scr_tool_print_line(t, "GROUPS=%s SWITCH=%s", leaf->nodes, value.p);
     scr_str_free(&value);
     return rc;
 }
 
-static int print_leaves(struct scr_tool *t, const char *group,
-                        const struct scr_table *leaves, struct scr_err *err)
+static int print_leaves(struct scr_tool *t, const struct scr_table *leaves,
+                        struct scr_err *err)
 {
     size_t nodes = 0;
     for (SCR_EACH(const struct scr_rm_leaf, leaf, leaves))
-        TRY(print_leaf(t, group, leaf, &nodes, err));
+        TRY(print_leaf(t, leaf, &nodes, err));
     scr_tool_print(t, "# %zu nodes in %zu groups\n", nodes, leaves->n);
     return SCR_OK;
 }
@@ -98,12 +88,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     static const int sources[] = { OPT_SLURM, OPT_FILE, -1 };
     const char *file = a->opt[OPT_FILE];
-    const char *group = a->opt[OPT_GROUP] ? a->opt[OPT_GROUP] : "SWITCH";
     struct scr_table leaves = SCR_TABLE_OF(struct scr_rm_leaf);
     char *text = NULL;
     int rc;
     TRY(scr_tool_exclusive(t, a, err, sources));
-    TRY(check_group(t, group, err));
     if (file == NULL && a->opt[OPT_SLURM] == NULL)
         return scr_tool_usage(t, err, "from where? Give --slurm or --file FILE");
     TRY_OUT(read_text(t, file, &text, err));
@@ -111,7 +99,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     if (leaves.n == 0)
         TRY_OUT(scr_fail(err, SCR_E_CONFIG, 0, "%s: no switch with nodes",
                          file ? file : "scontrol show topology"));
-    TRY_OUT(print_leaves(t, group, &leaves, err));
+    TRY_OUT(print_leaves(t, &leaves, err));
 out:
     scr_table_fini(&leaves);
     free(text);
@@ -119,7 +107,7 @@ out:
 }
 
 const struct scr_cmd scr_cmd_groups = {
-    .usage = "--slurm | --file FILE [--group NAME]",
+    .usage = "--slurm | --file FILE",
     .about =
         "Prints GROUPS lines for a configuration file: nodes behind one switch are a\n"
         "group. With SCR_GROUP=SWITCH no redundancy set has two processes of one.",

@@ -25,8 +25,6 @@ cp "$out" .scrconf
 echo SCR_GROUP=switch >>.scrconf
 run scr_param --check .scrconf
 has 0 "0 errors, 0 warnings"
-run scr_groups --file topology.conf --group RACK
-has 0 "GROUPS=n[1-2] RACK=leaf1"
 printf 'SwitchName=a$b Nodes=n1\r\n' >odd.conf
 run scr_groups --file odd.conf
 is 0 'GROUPS=n1 SWITCH="a\$b"
@@ -48,8 +46,6 @@ run scr_groups
 fails 2 "from where?"
 run scr_groups --slurm --file topology.conf
 fails 2 "exclude each other"
-run scr_groups --file topology.conf --group 'A B'
-fails 2 "no name of a group"
 run scr_groups --file none
 fails 2 "none"
 echo 'SwitchName=root Switches=leaf[1-2]' >roots.conf
