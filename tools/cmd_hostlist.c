@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/hostlist.h"
 #include "tool.h"
 
@@ -15,11 +13,9 @@ enum {
     OPT_INTERSECTION,
     OPT_COMPRESS,
     OPT_EXPAND,
-    OPT_SORT,
     OPT_SIZE,
     OPT_DELIMITER,
-    OPT_HOSTS,
-    OPT_JSON
+    OPT_HOSTS
 };
 
 static const struct scr_opt opts[] = {
@@ -31,12 +27,10 @@ static const struct scr_opt opts[] = {
                            "print the hosts of A that are in B, also written A B" },
     [OPT_COMPRESS] = { "compress", 'C', NULL, "print the list in its short form" },
     [OPT_EXPAND] = { "expand", 'e', NULL, "print every host, separated by commas" },
-    [OPT_SORT] = { "sort", 's', NULL, "order by name and number before compressing" },
     [OPT_SIZE] = { "size", 0, "N", "print the first N hosts only" },
     [OPT_DELIMITER] = { "delimiter", 'd', "TEXT",
                         "with --expand: what separates hosts, instead of a comma" },
     [OPT_HOSTS] = { "hosts", 'h', "HOSTS", "another way to give HOSTS" },
-    [OPT_JSON] = { "json", 0, NULL, "print the hosts as a JSON array of strings" },
     { 0 },
 };
 
@@ -101,19 +95,6 @@ static int read_hosts(struct scr_tool *t, const struct scr_args *a,
 
 /* --- output --- */
 
-static int print_json(struct scr_tool *t, const struct scr_hostlist *l,
-                      struct scr_err *err)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < l->n; i++) {
-        if (json_array_append_new(array, json_string(l->name[i])) != 0) {
-            json_decref(array);
-            return scr_fail(err, SCR_E_ARG, 0, "host \"%s\" is not UTF-8", l->name[i]);
-        }
-    }
-    return scr_tool_json(t, array, err);
-}
-
 static void print_expanded(struct scr_tool *t, const struct scr_hostlist *l,
                            const char *delimiter)
 {
@@ -141,12 +122,10 @@ static int print_hosts(struct scr_tool *t, const struct scr_args *a,
         return print_nth(t, a, l, err);
     if (a->opt[OPT_COUNT] != NULL)
         scr_tool_print(t, "%zu\n", l->n);
-    else if (a->opt[OPT_JSON] != NULL)
-        return print_json(t, l, err);
     else if (a->opt[OPT_EXPAND] != NULL)
         print_expanded(t, l, a->opt[OPT_DELIMITER] ? a->opt[OPT_DELIMITER] : ",");
     else
-        return scr_tool_print_hosts(t, l, a->opt[OPT_SORT] != NULL, err);
+        return scr_tool_print_hosts(t, l, 0, err);
     return SCR_OK;
 }
 

@@ -35,13 +35,6 @@ run scr_hostlist --compress "$(cat "$out")"
 is 0 "n[008-010],n3,x"
 run scr_hostlist --compress b2 a1 b1 a1
 is 0 "b2,a1,b1,a1"
-run scr_hostlist --compress --sort b2 a1 b1 a1
-is 0 "a[1,1],b[1-2]"
-run scr_hostlist --json "n[1-2]"
-is 0 '[
-  "n1",
-  "n2"
-]'
 
 # empty results
 run scr_hostlist --minus a1:a1

@@ -112,7 +112,6 @@ static void no_member_is_missing(void **state)
         "scr_inspect --json",
         "scr_status --json",
         "scr_halt --list --json",
-        "scr_hostlist --json n[1-4]",
         "scr_plan --json --explain --nodes 9 --ranks 72 --bytes 4g --cache /dev/shm",
         "scr_have_restart --json",
         "scr_print --json .scr/index.scr",
