@@ -496,8 +496,8 @@ static int add(struct scr_tool *t, int id, struct scr_err *err)
     struct scr_progress progress = { 0 };
     struct scr_build_report r = { .progress = &progress, .progress_out = t->log.out };
     TRY(scr_build_add(&t->env, &t->prefix, id, &r, err));
-    scr_tool_print(t, "dataset %d: %llu files checked", id,
-                   (unsigned long long)r.files);
+    scr_tool_print(t, "dataset %d: %llu file%s checked", id,
+                   (unsigned long long)r.files, scr_plural((int64_t)r.files));
     if (r.rebuilt_ranks > 0)
         scr_tool_print(t, ", %d rank%s rebuilt", r.rebuilt_ranks,
                        r.rebuilt_ranks > 1 ? "s" : "");
@@ -527,10 +527,11 @@ static void tell_adopted(struct scr_tool *t, const struct scr_adopted *got)
 {
     scr_tool_print_line(
         t,
-        "dataset %d: \"%s\", %llu files of %d rank%s, %llu bytes, added to "
+        "dataset %d: \"%s\", %llu file%s of %d rank%s, %llu bytes, added to "
         "the index",
-        got->id, got->name, (unsigned long long)got->files, got->ranks,
-        got->ranks == 1 ? "" : "s", (unsigned long long)got->bytes);
+        got->id, got->name, (unsigned long long)got->files,
+        scr_plural((int64_t)got->files), got->ranks, scr_plural(got->ranks),
+        (unsigned long long)got->bytes);
     if (got->unmatched > 0)
         scr_log(t->env.log, SCR_LOG_WARN,
                 "%llu other file%s there match%s no pattern and %s not part of it",

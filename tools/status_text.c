@@ -42,11 +42,6 @@ static int is_on(const struct scr_status *s)
     return s->state == SCR_STATUS_RUNNING || s->state == SCR_STATUS_STARTING;
 }
 
-static const char *plural(int64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void add_dataset(struct scr_str *to, const struct scr_status *s,
                         const struct scr_status_dataset *d)
 {
@@ -73,10 +68,10 @@ static void add_run(struct scr_str *to, const struct scr_status *s)
     if (s->log.runs > 0)
         scr_str_printf(to, ", run %" PRId64, s->log.runs);
     if (ranks > 0)
-        scr_str_printf(to, ", %" PRId64 " rank%s", ranks, plural(ranks));
+        scr_str_printf(to, ", %" PRId64 " rank%s", ranks, scr_plural(ranks));
     if (s->nodes > 0)
         scr_str_printf(to, "%s%" PRId64 " node%s", ranks > 0 ? " on " : ", ", s->nodes,
-                       plural(s->nodes));
+                       scr_plural(s->nodes));
 }
 
 static void row_state(struct scr_str *to, const struct scr_status *s)
@@ -148,7 +143,7 @@ static void add_losses(struct scr_str *to, const struct scr_status_cache *c)
         scr_str_printf(to, "%s survives no %sloss of a node (%s)", sep, further, of);
     else if (c->survives > 0)
         scr_str_printf(to, "%s survives the loss of %d more node%s (%s)", sep,
-                       c->survives, plural(c->survives), of);
+                       c->survives, scr_plural(c->survives), of);
 }
 
 static void row_cache(struct scr_str *to, const struct scr_status *s)
@@ -177,7 +172,7 @@ static void row_prefix(struct scr_str *to, const struct scr_status *s)
         add_dataset(to, s, &s->saved);
     if (s->cache.unsaved > 0)
         scr_str_printf(to, "; %d dataset%s in cache only", s->cache.unsaved,
-                       plural(s->cache.unsaved));
+                       scr_plural(s->cache.unsaved));
     if (s->cache.unsaved_outs > 0)
         scr_str_printf(to, ", %d of them output", s->cache.unsaved_outs);
 }
@@ -261,7 +256,7 @@ static void add_lost_nodes(struct scr_str *to, const struct scr_table *lost)
         rc = scr_first(rc, scr_hostlist_add(&names, node->name, NULL));
     rc = scr_first(rc, scr_hostlist_compress(&names, 1, &list, NULL));
     scr_hostlist_free(&names);
-    scr_str_printf(to, ", %zu node%s lost (%s)", lost->n, plural((int64_t)lost->n),
+    scr_str_printf(to, ", %zu node%s lost (%s)", lost->n, scr_plural((int64_t)lost->n),
                    rc == SCR_OK ? list : "?");
     free(list);
 }
@@ -275,10 +270,10 @@ static void row_history(struct scr_str *to, const struct scr_status *s)
         return;
     /* The next start counts the newest: it finds out what it takes to continue. */
     int has_died = s->state == SCR_STATUS_DIED && s->log.runs > 0;
-    scr_str_printf(to, "%" PRId64 " run%s, ", s->log.runs, plural(s->log.runs));
+    scr_str_printf(to, "%" PRId64 " run%s, ", s->log.runs, scr_plural(s->log.runs));
     if (has_died)
         scr_str_append(to, s->log.runs == 1 ? "which died, " : "the newest died, ");
-    scr_str_printf(to, "%" PRId64 " failure%s%s", failures, plural(failures),
+    scr_str_printf(to, "%" PRId64 " failure%s%s", failures, scr_plural(failures),
                    has_died ? " before it" : "");
     if (failures > 0)
         scr_str_printf(to,
@@ -288,7 +283,8 @@ static void row_history(struct scr_str *to, const struct scr_status *s)
                        s->failures[SCR_FAILED_SYSTEM]);
     add_lost_nodes(to, &s->log.lost);
     if (s->spares >= 0)
-        scr_str_printf(to, ", %" PRId64 " spare node%s", s->spares, plural(s->spares));
+        scr_str_printf(to, ", %" PRId64 " spare node%s", s->spares,
+                       scr_plural(s->spares));
 }
 
 static void add_condition(struct scr_str *to, const char *what, int64_t when)
@@ -315,7 +311,7 @@ static void row_halt(struct scr_str *to, const struct scr_status *s)
     const struct scr_halt *h = &s->halt;
     if (h->checkpoints_left >= 0)
         scr_str_printf(to, "after %" PRId64 " more checkpoint%s", h->checkpoints_left,
-                       plural(h->checkpoints_left));
+                       scr_plural(h->checkpoints_left));
     add_condition(to, "after ", h->exit_after);
     add_condition(to, "before ", h->exit_before);
     if (h->halt_seconds >= 0)
@@ -407,7 +403,8 @@ char *scr_status_line(const struct scr_status *s)
     if (is_on(s) && (s->halt_due != NULL || s->halt.checkpoints_left > 0))
         scr_str_append(&line, ", halts");
     if (s->notes.n > 0)
-        scr_str_printf(&line, ", %zu note%s", s->notes.n, plural((int64_t)s->notes.n));
+        scr_str_printf(&line, ", %zu note%s", s->notes.n,
+                       scr_plural((int64_t)s->notes.n));
     scr_str_mask(&line);
     return scr_str_take(&line);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes and times as people write them. */
+/* Sizes, times and counts as people write them. */
 #include "base/units.h"
 
 #include <ctype.h>
@@ -136,6 +136,11 @@ const char *scr_format_duration(double seconds, char *buf, size_t n)
     int digits = count >= 10 || count < 0.005 ? 0 : count >= 1 ? 1 : 2;
     (void)snprintf(buf, n, "%.*f %s", digits, count, units[i].name);
     return buf;
+}
+
+const char *scr_plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
 }
 
 const char *scr_format_stamp(time_t t, char *buf, size_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes and times as people write them. */
+/* Sizes, times and counts as people write them. */
 #ifndef SCR_BASE_UNITS_H
 #define SCR_BASE_UNITS_H
 
@@ -22,6 +22,9 @@ const char *scr_format_size(uint64_t bytes, char *buf, size_t n);
 /* "8.2 ms", "0.41 s", "13 min", "9.0 h", "5.0 y" … into buf (at least 32 bytes);
  * returns buf. */
 const char *scr_format_duration(double seconds, char *buf, size_t n);
+
+/* Ends the word after a number: "" of 1, else "s". */
+const char *scr_plural(int64_t n);
 
 /* Local time "2014-01-14T11:26:06" (FORMATS.md timestamps); buf at least 32 bytes. */
 const char *scr_format_stamp(time_t t, char *buf, size_t n);

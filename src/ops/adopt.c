@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "ops/build.h"
 #include "red/member.h"
 #include "store/deletion.h"
@@ -245,8 +246,8 @@ static int check_ranks(struct job *j, struct scr_err *err)
             "%s: rank %d has no file, but rank %d has: the set is not whole", j->dir,
             missing, max);
     if (want > 0 && max + 1 != want)
-        return scr_fail(err, SCR_E_MISSING, 0, "%s: files of %d ranks, not of %d",
-                        j->dir, max + 1, want);
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: files of %d rank%s, not of %d",
+                        j->dir, max + 1, scr_plural(max + 1), want);
     j->out->ranks = j->files.ranks = max + 1;
     return SCR_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "base/dir.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "fmt/state.h"
 #include "ops/faults.h"
 #include "ops/scan.h"
@@ -372,7 +373,8 @@ static void check_listed(const struct build *b, const scr_hash *dset,
     b->report->files = 0;
     check_files(b, b->p->path, dset, list, f);
     if (f->unsummed > 0)
-        scr_faults_add(f, "of %zu files no CRC32 is recorded", f->unsummed);
+        scr_faults_add(f, "of %zu file%s no CRC32 is recorded", f->unsummed,
+                       scr_plural((int64_t)f->unsummed));
     if (b->report->files == 0)
         scr_faults_add(f, "it lists no file");
 }

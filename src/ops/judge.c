@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "ops/faults.h"
 #include "ops/incache.h"
 #include "ops/scan.h"
@@ -602,7 +603,8 @@ static int tell_ranks(const struct scr_judge *q, struct scr_candidate *c)
 {
     if (!is_foreign(q, c))
         return 1;
-    return add_text(c, "; written by %d ranks, the run has %d", c->ranks, q->ranks);
+    return add_text(c, "; written by %d rank%s, the run has %d", c->ranks,
+                    scr_plural(c->ranks), q->ranks);
 }
 
 static int tell_copies(struct scr_candidate *c)

@@ -9,6 +9,7 @@
 #include "base/dir.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "fmt/filemap.h"
 #include "ops/stage.h"
 #include "red/redfile.h"
@@ -132,8 +133,8 @@ static int learn(struct scr_scan *s, int ranks, const scr_hash *dset,
 {
     struct scr_dataset d;
     if (ranks < 1 || (s->files.ranks != 0 && ranks != s->files.ranks))
-        return scr_fail(err, SCR_E_CORRUPT, 0, "written by %d ranks, others say %d",
-                        ranks, s->files.ranks);
+        return scr_fail(err, SCR_E_CORRUPT, 0, "written by %d rank%s, others say %d",
+                        ranks, scr_plural(ranks), s->files.ranks);
     if (scr_hash_size(dset) > 0) {
         int rc = scr_dataset_get(dset, &d, err);
         if (rc == SCR_OK && d.id != s->id)

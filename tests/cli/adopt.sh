@@ -95,11 +95,11 @@ has 0 "dataset 11:"
 mkdir fresh
 put fresh/c/x.0
 run scr_index --prefix fresh --add-directory c 'x.%r'
-has 0 'dataset 1: "c", 1 files of 1 rank'
+has 0 'dataset 1: "c", 1 file of 1 rank'
 
 # a job has dataset 20 in its caches, and may be writing more
 mkdir base
 put beside/c/x.0
 cli_cache "$tmp/base" user job 20 XOR 4 4 "$tmp/beside" || exit 99
 run scr_index --prefix beside --add-directory c 'x.%r' --output
-has 0 'dataset 1021: "c", 1 files of 1 rank'
+has 0 'dataset 1021: "c", 1 file of 1 rank'

@@ -116,6 +116,18 @@ run scr why --crc --ranks 4
 has 0 "a restart takes dataset 17 (ckpt.17)"
 one prefix 2 complete "written by 3 ranks, the run has 4"
 
+# one rank, one file
+mkdir ../alone ../alone/flat
+cd ../alone || exit 99
+echo x >flat/f.0
+run scr_index --add-directory flat f.%r
+has 0 'dataset 1: "flat", 1 file of 1 rank, 2 bytes, added to the index'
+run scr_index --add-directory flat f.%r --ranks 2 --name other
+fails 2 "files of 1 rank, not of 2"
+run scr why --ranks 2
+one prefix 1 complete "written by 1 rank, the run has 2"
+cd ../prefix || exit 99
+
 # SCR_CURRENT is the first to be tried, SCR_FETCH=0 keeps from all
 SCR_CURRENT=ckpt.2 run scr_have_restart --crc
 is 0 ckpt.2

@@ -180,6 +180,14 @@ static void iso_times_are_read(void **state)
     assert_false(scr_parse_iso(NULL, &seconds));
 }
 
+static void a_number_has_a_word(void **state)
+{
+    (void)state;
+    assert_string_equal(scr_plural(1), "");
+    assert_string_equal(scr_plural(0), "s");
+    assert_string_equal(scr_plural(2), "s");
+}
+
 static void clocks_run(void **state)
 {
     (void)state;
@@ -200,6 +208,7 @@ int main(void)
         cmocka_unit_test(stamps_are_local_time),
         cmocka_unit_test(iso_times_carry_the_zone),
         cmocka_unit_test(iso_times_are_read),
+        cmocka_unit_test(a_number_has_a_word),
         cmocka_unit_test(clocks_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
