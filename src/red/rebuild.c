@@ -196,14 +196,25 @@ static int check_bytes(const struct rebuild *r, const char *path, uint64_t off,
     return SCR_OK;
 }
 
+/* A file of a member that is elsewhere is lost: no later look finds it. */
+static int check_file(const struct rebuild *r, const struct part *p, size_t f,
+                      struct scr_err *err)
+{
+    const struct scr_member_file *file = &p->files[f];
+    if (r->set->prefix == NULL && r->set->dir[p - r->part] == NULL)
+        return scr_fail(err, SCR_E_MISSING, 0, "%s is on no node in reach",
+                        scr_path_base(file->path));
+    return check_bytes(r, file->path, 0, file->size, p->has_crc ? &file->crc : NULL,
+                       err);
+}
+
 /* A member's data counts as a whole: one bad file and all its symbols are computed. */
 static int check_data(const struct rebuild *r, struct part *p, struct scr_err *err)
 {
     p->have |= SCR_HAVE_DATA;
     for (size_t f = 0; f < p->nfiles; f++) {
         struct scr_err why = SCR_ERR_INIT;
-        int rc = check_bytes(r, p->files[f].path, 0, p->files[f].size,
-                             p->has_crc ? &p->files[f].crc : NULL, &why);
+        int rc = check_file(r, p, f, &why);
         if (rc == SCR_E_NOMEM)
             return scr_fail(err, rc, 0, "%s", why.text);
         p->good[f] = rc == SCR_OK;
