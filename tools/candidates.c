@@ -19,21 +19,18 @@ static const char *wanted(struct scr_tool *t, const struct scr_params *prm)
     return gone ? NULL : prm->current;
 }
 
-static int judge(struct scr_tool *t, const struct scr_args *a,
+static int judge(struct scr_tool *t, const struct scr_args *a, int ranks,
                  const struct scr_reach *reach, struct scr_judgement *j,
                  struct scr_err *err)
 {
-    int64_t ranks = 0;
     struct scr_params prm;
     struct scr_progress progress = { 0 };
-    int rc = scr_tool_int(t, a, SCR_CAND_RANKS, SCR_AT_LEAST(1), &ranks, err);
-    if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK)
-        return rc;
+    TRY(scr_cfg_params(t->cfg, &prm, err));
     const struct scr_judge q = { .env = &t->env,
                                  .prefix = &t->prefix,
                                  .reach = reach,
                                  .unseen = a->opt[SCR_CAND_NO_CACHE] == NULL,
-                                 .ranks = (int)ranks,
+                                 .ranks = ranks,
                                  .any_ranks = prm.restart_any_ranks,
                                  .with_crc = a->opt[SCR_CAND_CRC] != NULL,
                                  .distribute = prm.distribute,
@@ -48,10 +45,18 @@ static int judge(struct scr_tool *t, const struct scr_args *a,
     return scr_judge(&q, j, err);
 }
 
+static int find_reach(struct scr_tool *t, const char *cntl, int ranks,
+                      struct scr_reach *reach, struct scr_err *err)
+{
+    return cntl != NULL ? scr_tool_reach(t, t->prefix.path, cntl, reach, err)
+                        : scr_tool_reach_of_run(t, t->prefix.path, ranks, reach, err);
+}
+
 int scr_candidates(struct scr_tool *t, const struct scr_args *a, int warns,
                    struct scr_judgement *j, struct scr_err *err)
 {
     struct scr_reach reach = { 0 };
+    int64_t ranks = 0;
     const char *prefix = a->opt[SCR_CAND_PREFIX], *cntl = a->opt[SCR_CAND_CNTL];
     const int rows[] = { SCR_CAND_CNTL, SCR_CAND_NO_CACHE, -1 };
     *j = (struct scr_judgement){ 0 };
@@ -60,11 +65,12 @@ int scr_candidates(struct scr_tool *t, const struct scr_args *a, int warns,
     TRY_OUT(scr_tool_prefix(t, prefix, 0, err));
     TRY_OUT(warns ? scr_tool_cfg(t, t->prefix.path, err)
                   : scr_tool_cfg_quiet(t, t->prefix.path, err));
+    TRY_OUT(scr_tool_int(t, a, SCR_CAND_RANKS, SCR_AT_LEAST(1), &ranks, err));
     if (a->opt[SCR_CAND_NO_CACHE] == NULL) {
-        TRY_OUT(scr_tool_reach(t, t->prefix.path, cntl, &reach, err));
+        TRY_OUT(find_reach(t, cntl, (int)ranks, &reach, err));
         scr_tool_tell_scr3(t);
     }
-    TRY_OUT(judge(t, a, &reach, j, err));
+    TRY_OUT(judge(t, a, (int)ranks, &reach, j, err));
 out:
     scr_reach_fini(&reach);
     return rc;

@@ -17,7 +17,38 @@ static const struct scr_candidate *newest_unseen(const struct scr_judgement *j)
     return NULL;
 }
 
-static void print_text(struct scr_tool *t, const struct scr_judgement *j)
+/* "takes dataset 7 (ckpt.7) from cache" */
+static void add_taken(struct scr_str *line, const struct scr_candidate *c)
+{
+    if (c == NULL)
+        scr_str_append(line, "finds nothing");
+    else
+        scr_str_printf(line, "takes dataset %d (%s) from %s", c->id,
+                       c->name ? c->name : "?",
+                       c->in_cache ? "cache" : "the prefix directory");
+}
+
+/* What caches out of reach have is not known. */
+static int print_taken(struct scr_tool *t, const struct scr_judgement *j,
+                       struct scr_err *err)
+{
+    struct scr_str line = SCR_STR_INIT;
+    scr_str_append(&line, "a restart ");
+    add_taken(&line, j->taken);
+    if (j->else_taken != j->taken) {
+        scr_str_append(&line, " if other nodes have the rest of what is partial, which "
+                              "is not known here; else it ");
+        add_taken(&line, j->else_taken);
+    }
+    int rc = line.bad ? scr_no_memory(err) : SCR_OK;
+    if (rc == SCR_OK)
+        scr_tool_print_line(t, "%s", line.p);
+    scr_str_free(&line);
+    return rc;
+}
+
+static int print_text(struct scr_tool *t, const struct scr_judgement *j,
+                      struct scr_err *err)
 {
     scr_tool_print(t, "    DSET WHERE  STATE      NAME: WHY\n");
     for (size_t i = 0; i < j->n; i++) {
@@ -34,12 +65,7 @@ static void print_text(struct scr_tool *t, const struct scr_judgement *j)
         scr_tool_print_line(
             t, "a restart that finds these caches takes dataset %d (%s); without them",
             unseen->id, unseen->name);
-    if (j->taken == NULL)
-        scr_tool_print(t, "a restart finds nothing\n");
-    else
-        scr_tool_print_line(t, "a restart takes dataset %d (%s) from %s", j->taken->id,
-                            j->taken->name ? j->taken->name : "?",
-                            j->taken->in_cache ? "cache" : "the prefix directory");
+    return print_taken(t, j, err);
 }
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
@@ -50,7 +76,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         rc = scr_tool_json(t, scr_candidates_json(&j), err);
     } else if (rc == SCR_OK) {
         scr_tool_note_no_data(t);
-        print_text(t, &j);
+        rc = print_text(t, &j, err);
     }
     if (rc == SCR_OK && j.taken == NULL)
         rc = SCR_TOOL_NO;

@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "cfg/desc.h"
+#include "rm/rm.h"
 #include "store/cache.h"
 
 #define VNODE "vnode."
@@ -68,6 +69,18 @@ static int add_place(const struct scr_tool *t, const struct scr_place *place,
     return rc;
 }
 
+static int add_virtual(const struct scr_tool *t, struct scr_place *place,
+                       const struct scr_store *store, const struct scr_hostlist *nodes,
+                       struct scr_reach *r, struct scr_err *err)
+{
+    for (size_t i = 0; i < nodes->n; i++) {
+        place->vnode = nodes->name[i];
+        TRY(add_place(t, place, store, 0, r, err));
+    }
+    return SCR_OK;
+}
+
+/* This node, and every virtual one on it. */
 static int add_nodes(const struct scr_tool *t, struct scr_place *place,
                      const struct scr_store *store, struct scr_reach *r,
                      struct scr_err *err)
@@ -127,10 +140,12 @@ out:
     return rc;
 }
 
-/* A prefix directory that no run has used has nothing in any cache. */
+/* A prefix directory that no run has used has nothing in any cache. nodes: virtual
+ * ones; if it is empty, this node and every virtual one on it; NULL: no control
+ * directory is added. */
 static int add_stores(const struct scr_tool *t, const struct scr_params *prm,
-                      const struct scr_descs *d, int nodes, struct scr_reach *r,
-                      struct scr_err *err)
+                      const struct scr_descs *d, const struct scr_hostlist *nodes,
+                      struct scr_reach *r, struct scr_err *err)
 {
     struct scr_identity id;
     int rc = scr_tool_identity(t, prm, &id, err);
@@ -140,9 +155,11 @@ static int add_stores(const struct scr_tool *t, const struct scr_params *prm,
     for (int i = 0; i < d->nstores && rc == SCR_OK; i++)
         if (scr_store_is_shared(&d->store[i]))
             rc = add_place(t, &place, &d->store[i], 1, r, err);
-    if (nodes && rc == SCR_OK)
-        rc = add_nodes(t, &place, &d->store[d->cntl_store], r, err);
-    return rc;
+    if (rc != SCR_OK || nodes == NULL)
+        return rc;
+    const struct scr_store *cntl = &d->store[d->cntl_store];
+    return nodes->n > 0 ? add_virtual(t, &place, cntl, nodes, r, err)
+                        : add_nodes(t, &place, cntl, r, err);
 }
 
 void scr_tool_tell_scr3(struct scr_tool *t)
@@ -157,9 +174,10 @@ void scr_tool_tell_scr3(struct scr_tool *t)
     scr_descs_fini(&d);
 }
 
-/* nodes: the control directories too. */
-static int by_configuration(struct scr_tool *t, const char *prefix, int nodes,
-                            struct scr_reach *r, struct scr_err *err)
+/* nodes: as of add_stores. */
+static int by_configuration(struct scr_tool *t, const char *prefix,
+                            const struct scr_hostlist *nodes, struct scr_reach *r,
+                            struct scr_err *err)
 {
     struct scr_params prm;
     struct scr_descs d = { 0 };
@@ -172,12 +190,50 @@ static int by_configuration(struct scr_tool *t, const char *prefix, int nodes,
 int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
                    struct scr_reach *out, struct scr_err *err)
 {
+    const struct scr_hostlist any = SCR_HOSTLIST_INIT;
     struct stat st;
     *out = (struct scr_reach){ 0 };
-    int rc = by_configuration(t, prefix, given == NULL, out, err);
-    if (rc != SCR_OK || given == NULL)
-        return rc;
+    TRY(by_configuration(t, prefix, given != NULL ? NULL : &any, out, err));
+    if (given == NULL)
+        return SCR_OK;
     TRY(scr_file_stat(t->env.sys, given, &st, err));
     TRY(check_ours("control directory", given, &st, err));
     return add(&out->cntl, &out->n, scr_strdup(given), err);
+}
+
+/* The virtual nodes of a run on this host, and whether it has others; none: it has real
+ * ones. */
+static int nodes_of_run(struct scr_tool *t, const char *prefix, int ranks,
+                        struct scr_hostlist *nodes, int *is_all, struct scr_err *err)
+{
+    struct scr_params prm;
+    struct scr_rm rm;
+    struct scr_hostlist names = SCR_HOSTLIST_INIT;
+    int rc;
+    TRY_OUT(scr_tool_params(t, prefix, &prm, err));
+    if (prm.vnodes != NULL)
+        TRY_OUT(scr_rm_expand(t->cfg, "SCR_VNODES", prm.vnodes, &names, err));
+    size_t n = ranks > 0 && (size_t)ranks < names.n ? (size_t)ranks : names.n;
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(scr_hostlist_add_once(nodes, scr_rm_vnode(&names, i, n), err));
+    if (names.n > 0 && scr_rm_open(&t->env, t->cfg, &prm, &rm, NULL) == SCR_OK) {
+        *is_all = rm.is_virtual;
+        scr_rm_close(&rm);
+    }
+out:
+    scr_hostlist_free(&names);
+    return rc;
+}
+
+int scr_tool_reach_of_run(struct scr_tool *t, const char *prefix, int ranks,
+                          struct scr_reach *out, struct scr_err *err)
+{
+    struct scr_hostlist nodes = SCR_HOSTLIST_INIT;
+    int rc;
+    *out = (struct scr_reach){ 0 };
+    TRY_OUT(nodes_of_run(t, prefix, ranks, &nodes, &out->is_all, err));
+    TRY_OUT(by_configuration(t, prefix, &nodes, out, err));
+out:
+    scr_hostlist_free(&nodes);
+    return rc;
 }

@@ -34,6 +34,10 @@ int scr_tool_identity(const struct scr_tool *t, const struct scr_params *prm,
  */
 int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
                    struct scr_reach *out, struct scr_err *err);
+/* The same of those that a run of so many ranks (0: not known) can use: with SCR_VNODES
+ * of the virtual nodes that have a rank. Only then out->is_all may be set. */
+int scr_tool_reach_of_run(struct scr_tool *t, const char *prefix, int ranks,
+                          struct scr_reach *out, struct scr_err *err);
 void scr_reach_fini(struct scr_reach *r);
 
 #endif

@@ -28,10 +28,11 @@ static int vnode_pick(const struct scr_ctx *ctx, const struct scr_comm *on_host,
     if (names.n == 0)
         TRY_OUT(scr_fail(err, SCR_E_CONFIG, 0, "SCR_VNODES=%s (%s): no node named",
                          ctx->prm.vnodes, scr_cfg_origin(ctx->cfg, "SCR_VNODES")));
-    size_t i = (size_t)on_host->rank * names.n / (size_t)on_host->size;
-    while (strcmp(names.name[*first], names.name[i]) != 0)
+    const char *mine =
+        scr_rm_vnode(&names, (size_t)on_host->rank, (size_t)on_host->size);
+    while (strcmp(names.name[*first], mine) != 0)
         ++*first;
-    *name = scr_strdup(names.name[i]);
+    *name = scr_strdup(mine);
     if (*name == NULL)
         rc = scr_no_memory(err);
 out:

@@ -131,6 +131,7 @@ static int judge_survey(const struct scr_judge *q, const struct scr_survey *s,
         return scr_no_memory(err);
     c->ranks = d->ranks;
     c->is_ckpt = d->d.id != 0 && d->d.is_ckpt;
+    c->is_partial = state == SCR_SURVEY_PARTIAL;
     c->copy = of_survey[state].copy;
     c->look = of_survey[state].look;
     if (state >= SCR_SURVEY_OPEN)
@@ -249,7 +250,8 @@ static int add_unseen(const struct scr_judge *q, struct scr_judgement *j,
     c->reason = scr_candidate_state_name(SCR_CANDIDATE_UNSEEN);
     if (where != NULL)
         find(c, SCR_CANDIDATE_UNSEEN, "%s, by flush.scr: %s", where,
-             q->reach->n + q->reach->nshared > 0 ? "not found in the caches in reach"
+             q->reach->is_all || q->reach->n + q->reach->nshared > 0
+                 ? "not found in the caches in reach"
              : scr_incache_is_here(is) ? "not found on this node, its only one"
                                        : "not looked at");
     free(where);
@@ -512,34 +514,44 @@ static int judge_prefix(const struct scr_judge *q, const struct scr_index *index
 
 /* --- which --- */
 
+/* alone: nodes out of reach have nothing of what is partial. */
 static int list_copies(const struct scr_judge *q, const struct scr_judgement *j,
-                       struct scr_restart_list *list, struct scr_err *err)
+                       int alone, struct scr_restart_list *list, struct scr_err *err)
 {
     for (size_t i = j->unseen; i < j->n; i++) {
         const struct scr_candidate *c = &j->c[i];
-        scr_restart_list_add(list,
-                             (struct scr_restart_copy){ .id = c->id,
-                                                        .name = c->name,
-                                                        .cached = c->in_cache,
-                                                        .is_ckpt = c->is_ckpt,
-                                                        .current = c->current,
-                                                        .foreign = is_foreign(q, c),
-                                                        .clash = c->clash,
-                                                        .state = c->copy,
-                                                        .look = c->look });
+        int is_lost = alone && c->is_partial && c->copy == SCR_COPY_WHOLE;
+        scr_restart_list_add(
+            list, (struct scr_restart_copy){
+                      .id = c->id,
+                      .name = c->name,
+                      .cached = c->in_cache,
+                      .is_ckpt = c->is_ckpt,
+                      .current = c->current,
+                      .foreign = is_foreign(q, c),
+                      .clash = c->clash,
+                      .state = is_lost && !is_foreign(q, c) ? SCR_COPY_LOST : c->copy,
+                      .look = is_lost ? SCR_LOOK_DAMAGED : c->look });
     }
     return list->bad ? scr_no_memory(err) : SCR_OK;
 }
 
 /* --- lost output: core/lost.c --- */
 
+struct view {
+    const struct scr_judgement *j;
+    int alone; /* as of list_copies */
+};
+
 /* As far as the caches in reach show. */
 static int is_gone(const void *arg, int id)
 {
-    const struct scr_judgement *j = arg;
+    const struct view *v = arg;
+    const struct scr_judgement *j = v->j;
     for (size_t i = j->unseen; i < j->n; i++)
         if (j->c[i].in_cache && j->c[i].id == id)
-            return j->c[i].copy == SCR_COPY_LOST || j->c[i].copy == SCR_COPY_PURGED;
+            return j->c[i].copy == SCR_COPY_LOST || j->c[i].copy == SCR_COPY_PURGED ||
+                   (v->alone && j->c[i].is_partial);
     return 1;
 }
 
@@ -561,7 +573,8 @@ static int tell_lost(const struct scr_judge *q, const struct scr_restart_list *l
 
 /* A flush file that is damaged, or of a newer version, lists none, as in a start. */
 static int find_lost(const struct scr_judge *q, const struct scr_index *index,
-                     struct scr_judgement *j, struct scr_err *err)
+                     const struct view *v, struct scr_lost_output *lost,
+                     struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     scr_hash *flush = scr_hash_new();
@@ -571,7 +584,7 @@ static int find_lost(const struct scr_judge *q, const struct scr_index *index,
                 ? scr_no_memory(&why)
                 : scr_prefix_state_read(q->env, q->prefix, "flush.scr", flush, &why));
     if (q->job_id != NULL &&
-        scr_lost_output_find(&j->lost, flush, index, q->job_id, is_gone, j) != SCR_OK)
+        scr_lost_output_find(lost, flush, index, q->job_id, is_gone, v) != SCR_OK)
         TRY_OUT(scr_no_memory(&why));
 out:
     scr_hash_delete(flush);
@@ -630,18 +643,25 @@ static int tell_entry(const struct scr_judge *q, struct scr_candidate *c)
                     prefix, c->id);
 }
 
-static int finish(const struct scr_judge *q, struct scr_judgement *j,
-                  struct scr_err *err)
+static const struct scr_restart_copy *order(const struct scr_judge *q,
+                                            const struct scr_lost_output *lost,
+                                            struct scr_restart_list *list)
 {
     const struct scr_restart_ask ask = { .fetch = q->fetch,
                                          .global = q->global,
                                          .any_ranks = q->any_ranks,
                                          .wanted = q->current,
-                                         .lost = goes_back(q) ? j->lost.oldest : 0 };
+                                         .lost = goes_back(q) ? lost->oldest : 0 };
+    return scr_restart_order(&ask, list);
+}
+
+static int finish(const struct scr_judge *q, struct scr_judgement *j,
+                  struct scr_err *err)
+{
     struct scr_restart_list list = { 0 };
     int rc;
-    TRY_OUT(list_copies(q, j, &list, err));
-    const struct scr_restart_copy *taken = scr_restart_order(&ask, &list);
+    TRY_OUT(list_copies(q, j, 0, &list, err));
+    const struct scr_restart_copy *taken = order(q, &j->lost, &list);
     TRY_OUT(tell_lost(q, &list, j) ? SCR_OK : scr_no_memory(err));
     for (size_t i = j->unseen; i < j->n; i++) {
         struct scr_candidate *c = &j->c[i];
@@ -658,8 +678,27 @@ out:
     return rc;
 }
 
+/* The same again, with the rest of what is partial lost. */
+static int find_else(const struct scr_judge *q, const struct scr_index *index,
+                     struct scr_judgement *j, struct scr_err *err)
+{
+    const struct view alone = { j, 1 };
+    struct scr_lost_output lost = { 0 };
+    struct scr_restart_list list = { 0 };
+    int rc;
+    TRY_OUT(find_lost(q, index, &alone, &lost, err));
+    TRY_OUT(list_copies(q, j, 1, &list, err));
+    const struct scr_restart_copy *taken = order(q, &lost, &list);
+    j->else_taken = taken ? &j->c[j->unseen + (size_t)(taken - list.c)] : NULL;
+out:
+    scr_restart_list_fini(&list);
+    scr_lost_output_fini(&lost);
+    return rc;
+}
+
 int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_err *err)
 {
+    const struct view all = { out, 0 };
     *out = (struct scr_judgement){ 0 };
     struct scr_index index = SCR_INDEX_INIT;
     int arrived, rc;
@@ -668,8 +707,9 @@ int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_e
     TRY_OUT(scr_replacings_look(q->env, q->prefix, &index, err));
     TRY_OUT(judge_caches(q, &index, out, err));
     TRY_OUT(judge_prefix(q, &index, out, err));
-    TRY_OUT(find_lost(q, &index, out, err));
+    TRY_OUT(find_lost(q, &index, &all, &out->lost, err));
     TRY_OUT(finish(q, out, err));
+    TRY_OUT(find_else(q, &index, out, err));
 out:
     scr_index_fini(&index);
     return rc;

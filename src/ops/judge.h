@@ -14,7 +14,7 @@
 enum scr_candidate_state {
     SCR_CANDIDATE_COMPLETE,   /* could be taken */
     SCR_CANDIDATE_MENDABLE,   /* in cache: could be taken once rebuilt */
-    SCR_CANDIDATE_PARTIAL,    /* in cache: other nodes decide */
+    SCR_CANDIDATE_PARTIAL,    /* in cache: nodes out of reach decide */
     SCR_CANDIDATE_KEPT,       /* in cache: stays for a later start */
     SCR_CANDIDATE_OUTPUT,     /* not a checkpoint */
     SCR_CANDIDATE_DROPPED,    /* not in the index */
@@ -42,6 +42,7 @@ struct scr_candidate {
     int taken;
     /* for the order of a restart */
     int is_ckpt, clash;
+    int is_partial; /* in cache: nodes out of reach decide, copy is as if they had it */
     enum scr_copy_state copy;
     enum scr_copy_look look;
     const char *reason; /* a word: scr_passed_word */
@@ -53,6 +54,9 @@ struct scr_judgement {
     size_t
         unseen; /* so many of the first are in caches out of reach, and do not count */
     const struct scr_candidate *taken; /* NULL: a restart finds nothing */
+    /* The same if nodes out of reach have nothing of what is partial. Where both are
+     * the same it is known. */
+    const struct scr_candidate *else_taken;
     struct scr_lost_output lost;
     char *lost_text; /* which it is, and what a restart does; NULL: none is lost */
 };

@@ -368,6 +368,8 @@ int scr_survey_reach(struct scr_survey *s, const struct scr_env *env,
     TRY(scr_survey_open(s, env, (const char *const *)r->cntl, r->n, err));
     for (size_t i = 0; i < r->nshared; i++)
         TRY(scr_survey_add_shared(s, r->shared[i], err));
+    for (; s != NULL; s = s->next)
+        s->is_all = r->is_all;
     return SCR_OK;
 }
 
@@ -520,6 +522,12 @@ static int members_here(const struct scr_survey_set *set)
     return here;
 }
 
+/* Behind how many are here. */
+static const char *of_others(const struct scr_survey *s)
+{
+    return s->is_all ? "; the run has no other nodes" : "";
+}
+
 /* The state of a set: any but OPEN. */
 static int judge_set(const struct scr_survey *s, const struct scr_survey_set *set,
                      int with_crc, enum scr_survey_state *state, struct scr_err *reason)
@@ -536,13 +544,13 @@ static int judge_set(const struct scr_survey *s, const struct scr_survey_set *se
     for (int i = 0; i < set->n; i++)
         nlost += lost[i] != 0;
     *state = rc == SCR_OK ? (nlost > 0 ? SCR_SURVEY_MENDABLE : SCR_SURVEY_WHOLE)
-             : here < set->n && (rc == SCR_E_LOST || scr_err_may_pass(rc))
+             : !s->is_all && here < set->n && (rc == SCR_E_LOST || scr_err_may_pass(rc))
                  ? SCR_SURVEY_PARTIAL
              : scr_err_may_pass(rc) ? SCR_SURVEY_KEPT
                                     : SCR_SURVEY_LOST;
-    if (*state == SCR_SURVEY_PARTIAL)
-        scr_fail(reason, SCR_E_LOST, 0, "%d of the %d members of set %d are here", here,
-                 set->n, set->id);
+    if (*state == SCR_SURVEY_PARTIAL || (here < set->n && rc == SCR_E_LOST))
+        scr_fail(reason, SCR_E_LOST, 0, "%d of the %d members of set %d are here%s",
+                 here, set->n, set->id, of_others(s));
     else if (*state == SCR_SURVEY_LOST || *state == SCR_SURVEY_KEPT)
         scr_fail(reason, rc, 0, "%s", why.text);
     else if (*state == SCR_SURVEY_MENDABLE)
@@ -573,10 +581,10 @@ int scr_survey_judge(const struct scr_survey *s, const struct scr_survey_dataset
         }
     }
     if (rc == SCR_OK && covered < d->ranks && *state < SCR_SURVEY_PARTIAL) {
-        *state = SCR_SURVEY_PARTIAL;
+        *state = s->is_all ? SCR_SURVEY_LOST : SCR_SURVEY_PARTIAL;
         scr_err_clear(&of_set[0]);
-        scr_fail(&of_set[0], SCR_E_LOST, 0, "%d of %d ranks are here", d->here,
-                 d->ranks);
+        scr_fail(&of_set[0], SCR_E_LOST, 0, "%d of %d ranks are here%s", d->here,
+                 d->ranks, of_others(s));
     }
     if (rc != SCR_OK)
         return scr_fail(reason, rc, 0, "%s", of_set[1].text);

@@ -19,12 +19,13 @@
 struct scr_survey {
     const struct scr_env *env;
     scr_filemap *map;        /* of all control directories, merged */
+    int is_all;              /* as of struct scr_reach; scr_survey_reach sets it */
     struct scr_table unread; /* lines (of struct scr_item): what is wrong with filemaps
                                 that were skipped */
     struct scr_survey *next; /* second copies of datasets in map, with redundancy sets
                                 that exclude the first, for example of a run with
                                 virtual nodes and one without; NULL: none. It has only
-                                env, map and next */
+                                env, map, is_all and next */
 };
 
 /* Caches that this process can reach. */
@@ -33,6 +34,7 @@ struct scr_reach {
     size_t n;
     char **shared; /* caches that all nodes share, nshared of them */
     size_t nshared;
+    int is_all; /* 1: of all nodes of a run: what is not in them is lost to it */
 };
 
 /* Where nodes have parts of several datasets of one number, the survey is of the one
@@ -84,7 +86,7 @@ enum scr_survey_state {
     SCR_SURVEY_WHOLE,    /* every file of every rank is here and right */
     SCR_SURVEY_MENDABLE, /* what is lost or elsewhere can be rebuilt from what is here
                           */
-    SCR_SURVEY_PARTIAL,  /* ranks on other nodes decide */
+    SCR_SURVEY_PARTIAL,  /* ranks on other nodes decide; not with is_all */
     SCR_SURVEY_OPEN,     /* it was not completed: still being written, or died in it */
     SCR_SURVEY_LOST,     /* more is lost than its redundancy can rebuild */
     SCR_SURVEY_KEPT      /* so it seems, but some of it could not be read now */

@@ -15,12 +15,15 @@ static int is_here(const struct scr_rm *rm, const struct scr_hostlist *nodes)
     return 1;
 }
 
+/* The command is on one of the nodes of the job. */
 static void line(const struct scr_remote_job *job, const char *node,
                  struct scr_strv *argv, struct scr_strv *env)
 {
     scr_strv_add_all(argv, job->argv);
-    if (job->rm->is_virtual)
-        scr_strv_printf(env, "SCR_VNODES=%s", node);
+    if (!job->rm->is_virtual)
+        return;
+    scr_strv_printf(env, "SCR_VNODES=%s", node);
+    scr_strv_join(env, "SCR_NODELIST=", job->rm->nodes.name, job->rm->nodes.n);
 }
 
 static int run(const struct scr_remote_job *job, struct scr_err *err)

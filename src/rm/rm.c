@@ -340,6 +340,11 @@ int scr_rm_expand(const struct scr_cfg *cfg, const char *name, const char *text,
                     scr_cfg_origin(cfg, name), why.text);
 }
 
+const char *scr_rm_vnode(const struct scr_hostlist *names, size_t rank, size_t ranks)
+{
+    return names->name[rank * names->n / ranks];
+}
+
 /* The nodes of a setting, each once. */
 static int nodes_of_setting(struct scr_rm *rm, const char *name, const char *text,
                             struct scr_err *err)

@@ -158,6 +158,9 @@ void scr_rm_hide_job(char *const *envp, struct scr_strv *env);
  * error has the origin, by cfg. SCR_E_NOMEM. */
 int scr_rm_expand(const struct scr_cfg *cfg, const char *name, const char *text,
                   struct scr_hostlist *nodes, struct scr_err *err);
+/* The name of SCR_VNODES that a rank of a host has, of so many ranks there: they are
+ * spread in blocks. */
+const char *scr_rm_vnode(const struct scr_hostlist *names, size_t rank, size_t ranks);
 
 /* Absolute path of a program in the PATH of the configuration's environment (or of
  * name itself, if it has a '/'); malloc'd. SCR_E_NOENT: there is none. */

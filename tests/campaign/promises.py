@@ -286,15 +286,16 @@ class History:
     def do_guess(self, number, job, ranks, *extra):
         """What scr_why says a run would begin with, the next run is to."""
         case = self.cases[int(number) % len(self.cases)]
-        env = dict(self.environment(case, job, self.nodes[:int(ranks)]),
-                   **dict(word.split("=", 1) for word in extra))
-        process = subprocess.run([self.args.scr, "why", "--crc", "--ranks", ranks], env=env, cwd=case.prefix,
-                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        said = re.search(r"^a restart (takes dataset (\d+)|finds nothing)", process.stdout, re.M)
-        away = {os.path.basename(path)[6:] for path in glob.glob(self.path("*", "vnode.*"))} - set(self.nodes)
-        is_known = said and not away and not re.search(r"cache +(partial|unseen.*not looked at)", process.stdout)
-        self.told.append("".join(f"    {line}\n" for line in process.stdout.splitlines()).rstrip("\n"))
-        case.guess(job, int(ranks), int(said[2] or 0) if is_known else None)
+        text = self.why(case, job, self.nodes[:int(ranks)], dict(word.split("=", 1) for word in extra))
+        said = re.search(r"^a restart (takes dataset (\d+)|finds nothing)", text, re.M)
+        self.told.append("".join(f"    {line}\n" for line in text.splitlines()).rstrip("\n"))
+        case.guess(job, int(ranks), int(said[2] or 0) if said and " is not known here; " not in text else None)
+
+    def why(self, case, job, nodes, extra):
+        """What scr why prints of a run on these nodes, of all ranks."""
+        return subprocess.run([self.args.scr, "why", "--crc", "--ranks", str(len(nodes))], cwd=case.prefix,
+                              env=dict(self.environment(case, job, nodes), **extra), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False).stdout
 
     def do_scr(self, number, job, *words):
         case = self.cases[int(number) % len(self.cases)]

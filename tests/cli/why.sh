@@ -166,6 +166,34 @@ is 0 ckpt.20
 rm -rf "$base/vnode.n3"
 run scr why
 one cache 20 partial "2 of the 4 members"
+has 0 "a restart takes dataset 20 (ckpt.20) from cache if other nodes have the rest of what is partial, which is not known \
+here; else it takes dataset 17 (ckpt.17) from the prefix directory"
+run scr_have_restart
+is 0 ckpt.20
+
+# the nodes of the run are known: what others have does not count, and what none of them has is lost
+export SCR_VNODES='n[0-3]'
+run scr why
+one cache 20 corrupt "2 of the 4 members of set 0 are here; the run has no other nodes"
+has 0 "a restart takes dataset 17 (ckpt.17) from the prefix directory"
+run scr_have_restart
+is 0 ckpt.17
+SCR_VNODES='n[2-5]' run scr why
+! grep -q cache "$out" || fail "these nodes have nothing"
+SCR_NODELIST='n[0-7]' run scr why
+one cache 20 partial "2 of the 4 members"
+cli_cache "$base" tester 7 20 XOR 4 4
+SCR_VNODES=n0,n1,n2,s1 run scr why
+one cache 20 mendable "1 of the 4 members of set 0 can be rebuilt by XOR"
+run scr why --ranks 3 # n3 has none
+one cache 20 mendable "1 of the 4 members of set 0 can be rebuilt by XOR"
+run scr why --ranks 2
+one cache 20 corrupt "2 of the 4 members of set 0 are here; the run has no other nodes"
+run scr why --ranks 4
+one cache 20 complete
+SCR_VNODES='n[' run scr why
+fails 2 "SCR_VNODES=n["
+unset SCR_VNODES
 
 # a damaged byte in cache, and something newer that was lost
 cli_cache "$base" tester 7 20 XOR 4 4

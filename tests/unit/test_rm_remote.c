@@ -257,12 +257,12 @@ static void on_virtual_nodes(void **state)
     (void)state;
     struct test_rm m;
     const char *means;
-    const char *argv[] = { "sh", "-c", "echo $SCR_VNODES", NULL };
+    const char *argv[] = { "sh", "-c", "echo $SCR_VNODES of $SCR_NODELIST", NULL };
     test_rm_open(&m, "remote", "SCR_VNODES=v[1-3]", NULL, NULL);
     assert_int_equal(scr_remote_means(&m.rm, &m.rm.nodes, &means, NULL), SCR_OK);
     assert_string_equal(means, "LOCAL");
     struct scr_remote_result *res = run_on(&m, argv, 60);
-    assert_string_equal(res[2].out, "v3\n");
+    assert_string_equal(res[2].out, "v3 of v1,v2,v3\n");
     scr_remote_free(res, 3);
     test_rm_close(&m);
 }
