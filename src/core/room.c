@@ -74,11 +74,13 @@ static const char *group_of(const struct scr_ctx *ctx, int line)
                                                                 : NULL;
 }
 
-/* A rack may be lost where only nodes are counted on: groups cannot be compared. */
-static int same_group(const struct scr_ctx *ctx, int a, int b)
+/* A rack may be lost where only nodes are counted on: groups cannot be compared. What
+ * the line of the older one was to survive is not asked for any more if that line is
+ * gone: such a one would stay for ever, and newer ones would leave before it. */
+static int covers_group(const struct scr_ctx *ctx, int newer, int older)
 {
-    const char *of_a = group_of(ctx, a), *of_b = group_of(ctx, b);
-    return a == b || (of_a != NULL && of_b != NULL && strcmp(of_a, of_b) == 0);
+    const char *has = group_of(ctx, newer), *wants = group_of(ctx, older);
+    return newer == older || wants == NULL || (has != NULL && strcmp(has, wants) == 0);
 }
 
 /* Whether who has the newer one needs the older one no more. */
@@ -86,7 +88,7 @@ static int covers(const struct scr_ctx *ctx, const struct scr_held *newer,
                   const struct scr_held *older)
 {
     return newer->losses >= older->losses &&
-           (older->losses == 0 || same_group(ctx, newer->line, older->line));
+           (older->losses == 0 || covers_group(ctx, newer->line, older->line));
 }
 
 /* --- which may leave --- */
