@@ -134,7 +134,7 @@ static int finished(void *arg, struct scr_err *err)
         TRY(scr_arrival_arrived(&a, r->dset.stamp, err));
     }
     if (r->id != NOBODY)
-        (void)scr_arrival_finish(r->env, &r->prefix, r->id, r->dset.node, NULL);
+        (void)scr_arrival_finish(r->env, &r->prefix, r->id, r->dset.node);
     return SCR_OK;
 }
 

@@ -594,16 +594,14 @@ out:
 }
 
 int scr_arrival_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       int node, struct scr_err *err)
+                       int node)
 {
-    struct scr_err why = SCR_ERR_INIT;
     scr_hash *plan = scr_hash_new();
-    int rc = scr_arrival_plan_read(env, p, id, plan, &why);
+    int rc = scr_arrival_plan_read(env, p, id, plan, NULL);
     int whole = rc == SCR_OK && all_arrived(env, p, id, plan, node);
     scr_hash_delete(plan);
     if (whole)
-        return scr_arrivals_adopt(env, p, NULL, err);
+        return scr_arrivals_adopt(env, p, NULL, NULL);
     /* Without a plan another process has completed it. */
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return rc == SCR_E_NOENT ? SCR_OK : rc;
 }

@@ -87,9 +87,10 @@ int scr_arrival_forget(const struct scr_env *env, const struct scr_prefix *p, in
                        int node, struct scr_err *err);
 
 /* After scr_arrival_arrived: completes the dataset if node's ranks were the last ones,
- * and whatever else is whole (scr_arrivals_adopt). */
+ * and whatever else is whole (scr_arrivals_adopt). A code without a text: whoever
+ * adopts next tries again. */
 int scr_arrival_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       int node, struct scr_err *err);
+                       int node);
 /* Completes every pending dataset whose files have all arrived, oldest first: summary,
  * index entry (CURRENT too, if it is newer), and the plan goes; then what they replaced
  * goes (store/replaced.h). A dataset that is being deleted only loses its plan. *n: how

@@ -102,7 +102,7 @@ void arrive_late_as(struct job *job, int id, uint64_t stamp)
     const struct scr_arrival a = { &env, &p, id, job->rank, job->rank };
     CHECK_RC(scr_arrival_arrived(&a, stamp, &err), want, &err);
     scr_err_clear(&err);
-    CHECK_RC(scr_arrival_finish(&env, &p, id, job->rank, &err), SCR_OK, &err);
+    CHECK_INT(scr_arrival_finish(&env, &p, id, job->rank), SCR_OK);
     scr_prefix_fini(&p);
     mpi_test_barrier(job->comm);
 }

@@ -104,7 +104,7 @@ static int finished(void *arg, struct scr_err *err)
     TRY(tell_packed(a, err));
     const struct scr_arrival of = arrival_of(a);
     TRY(scr_arrival_arrived(&of, a->stamp, err));
-    (void)scr_arrival_finish(a->at.env, a->at.prefix, a->at.id, a->node, NULL);
+    (void)scr_arrival_finish(a->at.env, a->at.prefix, a->at.id, a->node);
     return SCR_OK;
 }
 
