@@ -89,15 +89,14 @@ int scr_transfer_add_rank(scr_hash *h, int id, const struct scr_transfer_dset *d
     return dset != NULL && scr_hash_ok(dset) ? SCR_OK : SCR_E_NOMEM;
 }
 
-int scr_transfer_get_dset(const scr_hash *h, int id, struct scr_transfer_dset *out,
-                          struct scr_err *err)
+int scr_transfer_get_dset(const scr_hash *h, int id, struct scr_transfer_dset *out)
 {
     const scr_hash *dset = dset_of(h, id);
     struct scr_transfer_dset d = { .prefix = scr_hash_get_val(dset, "PREFIX"),
                                    .bw = -1,
                                    .percent = -1 };
     if (dset == NULL)
-        return scr_fail(err, SCR_E_NOENT, 0, "transfer file: no dataset %d", id);
+        return SCR_E_NOENT;
     if (d.prefix == NULL || d.prefix[0] != '/' ||
         !scr_hash_get_val_u64(dset, "STAMP", &d.stamp) ||
         !scr_hash_get_val_int(dset, "NODE", &d.node) || d.node < 0 ||
@@ -105,8 +104,7 @@ int scr_transfer_get_dset(const scr_hash *h, int id, struct scr_transfer_dset *o
         !scr_hash_get_val_int(dset, "CROWD", &d.crowd) || d.crowd < 0 ||
         !scr_transfer_get_limit(dset, "BW", &d.bw) ||
         !scr_transfer_get_limit(dset, "PERCENT", &d.percent))
-        return scr_fail(err, SCR_E_CORRUPT, 0, "transfer file: bad entry of dataset %d",
-                        id);
+        return SCR_E_CORRUPT;
     *out = d;
     return SCR_OK;
 }

@@ -34,8 +34,7 @@ struct scr_transfer_dset {
 int scr_transfer_add_rank(scr_hash *h, int id, const struct scr_transfer_dset *d,
                           int rank);
 /* SCR_E_NOENT: no such dataset; SCR_E_CORRUPT: its entry makes no sense. */
-int scr_transfer_get_dset(const scr_hash *h, int id, struct scr_transfer_dset *out,
-                          struct scr_err *err);
+int scr_transfer_get_dset(const scr_hash *h, int id, struct scr_transfer_dset *out);
 /* Says whose a listed file is, and how it has to be: crc may be NULL. */
 int scr_transfer_own_file(scr_hash *h, const char *source, int id, int rank,
                           const uint32_t *crc, const struct stat *attr);

@@ -325,7 +325,7 @@ static int oldest_dset(scr_hash *h)
     if (!scr_hash_list_int(scr_hash_get(h, "DSET"), &ids, &n))
         return -1;
     for (size_t i = 0; i < n; i++) {
-        if (scr_transfer_get_dset(h, ids[i], &d, NULL) != SCR_OK) {
+        if (scr_transfer_get_dset(h, ids[i], &d) != SCR_OK) {
             scr_transfer_remove_dset(h, ids[i]);
         } else if (has_pending(h, ids[i]) && (id < 0 || d.stamp < first)) {
             id = ids[i];
@@ -360,7 +360,7 @@ static struct run *choose(const struct daemon *d, scr_hash *h,
         return NULL;
     r->dset.bw = r->dset.percent = -1;
     if (id != NOBODY)
-        (void)scr_transfer_get_dset(h, id, &r->dset, NULL);
+        (void)scr_transfer_get_dset(h, id, &r->dset);
     r->dset.bw = r->dset.bw < 0 ? t->bw : r->dset.bw;
     r->dset.percent = r->dset.percent < 0 ? t->percent : r->dset.percent;
     if (r->dset.prefix != NULL) /* h goes */
@@ -456,7 +456,7 @@ static void settle_cancelled(const struct daemon *d, scr_hash *h)
         struct scr_transfer_dset dset = { 0 };
         if (d->run != NULL && d->run->id == id)
             continue;
-        if (scr_transfer_get_dset(h, id, &dset, NULL) != SCR_OK)
+        if (scr_transfer_get_dset(h, id, &dset) != SCR_OK)
             continue;
         for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(s), "RANK"))) {
             int rank = scr_hash_elem_key_int(e);
@@ -475,7 +475,7 @@ static int is_unwanted(const struct run *r, const scr_hash *h)
     if (r->id == NOBODY)
         return 0;
     int there =
-        scr_transfer_get_dset(h, r->id, &d, NULL) == SCR_OK && d.stamp == r->dset.stamp;
+        scr_transfer_get_dset(h, r->id, &d) == SCR_OK && d.stamp == r->dset.stamp;
     for (size_t i = 0; i < r->ranks.n && there; i++)
         there = scr_transfer_is_pending(h, r->id, r->ranks.id[i]);
     return !there;

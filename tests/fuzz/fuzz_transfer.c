@@ -16,7 +16,7 @@ static void check_jobs(const scr_hash *h)
     for (SCR_HASH_EACH(e, scr_hash_get(h, "DSET"))) {
         struct scr_transfer_dset d;
         int id = scr_hash_elem_key_int(e);
-        if (scr_transfer_get_dset(h, id, &d, NULL) != SCR_OK)
+        if (scr_transfer_get_dset(h, id, &d) != SCR_OK)
             continue;
         FUZZ_CHECK(d.prefix[0] == '/' && d.node >= 0 && !isnan(d.bw) &&
                    !isnan(d.percent));
@@ -25,7 +25,7 @@ static void check_jobs(const scr_hash *h)
         scr_transfer_end_rank(copy, id, d.stamp, 0, SCR_OK, NULL);
         FUZZ_CHECK(scr_transfer_has_ended(copy, id, d.stamp, 0, &code, &text));
         scr_transfer_remove_dset(copy, id);
-        FUZZ_CHECK(scr_transfer_get_dset(copy, id, &d, NULL) == SCR_E_NOENT);
+        FUZZ_CHECK(scr_transfer_get_dset(copy, id, &d) == SCR_E_NOENT);
     }
     for (SCR_HASH_EACH(e, scr_hash_get(h, "FILES"))) {
         int id, rank;

@@ -39,14 +39,14 @@ static void a_dataset_is_read_as_it_was_written(void **state)
     struct scr_transfer_dset d;
     scr_hash *h = two_ranks();
     int id = 0, rank = 0;
-    assert_int_equal(scr_transfer_get_dset(h, 9, &d, NULL), SCR_OK);
+    assert_int_equal(scr_transfer_get_dset(h, 9, &d), SCR_OK);
     assert_string_equal(d.prefix, "/p");
     assert_true(d.stamp == 77 && d.node == 2 && d.width == 3 && d.crowd == 4);
     assert_true(d.bw == 5.5 && d.percent == 6);
     scr_hash_unset(scr_hash_getf(h, "DSET 9"), "BW"); /* an older library */
-    assert_int_equal(scr_transfer_get_dset(h, 9, &d, NULL), SCR_OK);
+    assert_int_equal(scr_transfer_get_dset(h, 9, &d), SCR_OK);
     assert_true(d.bw == -1 && d.percent == 6);
-    assert_int_equal(scr_transfer_get_dset(h, 8, &d, NULL), SCR_E_NOENT);
+    assert_int_equal(scr_transfer_get_dset(h, 8, &d), SCR_E_NOENT);
     const scr_hash_elem *e = scr_hash_elem_first(scr_hash_get(h, "FILES"));
     assert_true(scr_transfer_owner(e, &id, &rank) && id == 9 && rank == 5);
     assert_true(scr_transfer_is_pending(h, 9, 6));
@@ -66,7 +66,7 @@ static void entries_that_make_no_sense_are_corrupt(void **state)
         struct scr_transfer_dset d;
         scr_hash *h = two_ranks();
         scr_hash_set_val(scr_hash_getf(h, "DSET 9"), bad[i][0], bad[i][1]);
-        assert_int_equal(scr_transfer_get_dset(h, 9, &d, NULL), SCR_E_CORRUPT);
+        assert_int_equal(scr_transfer_get_dset(h, 9, &d), SCR_E_CORRUPT);
         scr_hash_delete(h);
     }
 }
