@@ -83,8 +83,7 @@ static int take_name(const char *text, char **name, struct scr_err *err)
         upper = scr_strdup(longer);
     }
     free(longer);
-    if (upper == NULL)
-        return scr_no_memory(err);
+    TRY(upper ? SCR_OK : scr_no_memory(err));
     const char *real = scr_spec_unalias(upper);
     int known = is_known(upper);
     *name = scr_strdup(real);
@@ -384,8 +383,7 @@ static int check(struct scr_tool *t, const char *path, struct scr_err *err)
 {
     int errors = 0, warnings = 0;
     struct scr_cfg *cfg = scr_cfg_new();
-    if (cfg == NULL)
-        return scr_no_memory(err);
+    TRY(cfg ? SCR_OK : scr_no_memory(err));
     int rc;
     TRY_OUT(scr_cfg_set_environ(cfg, t->environ, err));
     TRY_OUT(scr_cfg_check_file(&t->env, cfg, path, &errors, &warnings, err));

@@ -18,8 +18,6 @@
 #include "base/str.h"
 #include "base/units.h"
 
-extern char **environ;
-
 enum {
     TICK_MS = 20,            /* longest time between two looks at a running process */
     INHERITED_MAX = 1 << 16, /* descriptors looked at */

@@ -133,8 +133,7 @@ static int take_file(struct job *j, const char *rel, const struct stat *st,
         (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000;
     struct scr_listed *f = path ? scr_rank2file_add_file(&j->files, rank, path) : NULL;
     free(path);
-    if (f == NULL)
-        return scr_no_memory(err);
+    TRY(f ? SCR_OK : scr_no_memory(err));
     scr_listed_set_size(f, (uint64_t)st->st_size);
     j->newest = changed > j->newest ? changed : j->newest;
     j->total += (uint64_t)st->st_size;
@@ -206,8 +205,7 @@ static int find_dir(struct job *j, struct scr_err *err)
             "%s is not below the prefix directory %s, where a restart reads "
             "its files",
             j->dir, j->p->path);
-    if (j->below == NULL)
-        return scr_no_memory(err);
+    TRY(j->below ? SCR_OK : scr_no_memory(err));
     if (scr_prefix_is_own(j->below))
         return scr_fail(err, SCR_E_ARG, 0, "%s: this directory is SCR's own", j->dir);
     TRY(scr_file_stat(j->env->sys, j->dir, &st, err));

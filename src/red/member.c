@@ -5,7 +5,6 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "red/fdcache.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

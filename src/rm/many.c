@@ -256,8 +256,7 @@ int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double time
                                           .pid = -1,
                                           .fd = { -1, -1 } };
     m.fds = scr_calloc(2 * n, sizeof *m.fds);
-    if (m.fds == NULL)
-        return scr_no_memory(err);
+    TRY(m.fds ? SCR_OK : scr_no_memory(err));
     divide_time(&m, width, timeout_s);
     do {
         if (scr_now_mono() >= end || (stop != NULL && *stop))

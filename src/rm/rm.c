@@ -42,8 +42,7 @@ static int add_down(struct scr_downs *d, const char *node, enum scr_down_kind ki
 {
     char *kept = scr_arena_text(&d->why.arena, reason);
     struct scr_down *down = kept ? scr_table_add(&d->why, node) : NULL;
-    if (down == NULL)
-        return scr_no_memory(err);
+    TRY(down ? SCR_OK : scr_no_memory(err));
     down->reason = kept;
     down->kind = kind;
     return scr_hostlist_add(&d->nodes, node, err);
@@ -245,8 +244,7 @@ int scr_rm_program(const struct scr_rm *rm, const char *name, char **path,
     for (;;) {
         size_t n = strcspn(dirs, ":");
         char *try = n ? scr_asprintf("%.*s/%s", (int)n, dirs, name) : scr_strdup(name);
-        if (try == NULL)
-            return scr_no_memory(err);
+        TRY(try ? SCR_OK : scr_no_memory(err));
         if (scr_rm_is_program(rm->env->sys, try)) {
             *path = try;
             return SCR_OK;

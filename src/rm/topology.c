@@ -30,8 +30,7 @@ static int take_line(char *line, struct scr_table *leaves, struct scr_err *err)
     if (name == NULL || nodes == NULL || !is_leaf)
         return SCR_OK;
     struct scr_rm_leaf *leaf = scr_table_add(leaves, name);
-    if (leaf == NULL)
-        return scr_no_memory(err);
+    TRY(leaf ? SCR_OK : scr_no_memory(err));
     leaf->nodes = nodes;
     return SCR_OK;
 }

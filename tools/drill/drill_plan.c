@@ -222,8 +222,7 @@ static int name_nodes(struct scr_tool *t, const struct scr_args *a,
 {
     TRY(scr_drill_plan_reset(p, err));
     p->kill = scr_strdup(option(a, OPT_KILL, p->names.name[p->nodes > 1]));
-    if (p->kill == NULL)
-        return scr_no_memory(err);
+    TRY(p->kill ? SCR_OK : scr_no_memory(err));
     if (!scr_hostlist_contains(&p->names, p->kill))
         return scr_tool_usage(t, err, "--kill %s: the nodes are n1 to n%d", p->kill,
                               p->nodes);
@@ -298,8 +297,7 @@ static int choose_program(struct scr_tool *t, const struct scr_args *a,
     while (args[n] != NULL)
         n++;
     p->program = scr_calloc(n + 2, sizeof *p->program);
-    if (p->program == NULL)
-        return scr_no_memory(err);
+    TRY(p->program ? SCR_OK : scr_no_memory(err));
     p->program[0] = p->path;
     memcpy(p->program + 1, args, n * sizeof *args);
     p->d.program = p->program;
@@ -313,8 +311,7 @@ static int make_dir(struct scr_tool *t, const char *base, const char *name, char
                     int *made, struct scr_err *err)
 {
     *path = scr_path_join(base, name);
-    if (*path == NULL)
-        return scr_no_memory(err);
+    TRY(*path ? SCR_OK : scr_no_memory(err));
     int rc = scr_dir_make_private(t->env.sys, base, name, 0700, err);
     *made = rc == SCR_OK;
     return rc;
@@ -422,8 +419,7 @@ int scr_drill_plan_replace(struct drill_plan *p, int i, struct scr_err *err)
         if (!scr_hostlist_contains(&p->strike[i].nodes, p->names.name[k]))
             continue;
         char *name = scr_asprintf("n%d", p->spare++);
-        if (name == NULL)
-            return scr_no_memory(err);
+        TRY(name ? SCR_OK : scr_no_memory(err));
         free(p->names.name[k]);
         p->names.name[k] = name;
         if (i + 1 < p->nstrikes)

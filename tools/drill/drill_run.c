@@ -112,8 +112,7 @@ static int node_files_list(const struct scr_sys *sys, const struct drill *d,
     char *base = scr_asprintf("%s/cntl", d->storage);
     f->dir = base ? scr_place_dir(&place, base, 1) : NULL;
     free(base);
-    if (f->dir == NULL)
-        return scr_no_memory(err);
+    TRY(f->dir ? SCR_OK : scr_no_memory(err));
     return scr_dir_list(sys, f->dir, &f->names, &f->n, err);
 }
 
