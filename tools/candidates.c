@@ -88,11 +88,7 @@ static json_t *candidate_json(const struct scr_candidate *c)
 json_t *scr_candidates_json(const struct scr_judgement *j)
 {
     json_t *array = json_array();
-    int rc = array ? 0 : -1;
-    for (size_t i = 0; i < j->n && rc == 0; i++)
-        rc = json_array_append_new(array, candidate_json(&j->c[i]));
-    if (rc == 0)
-        return array;
-    json_decref(array);
-    return NULL;
+    for (size_t i = 0; i < j->n; i++)
+        array = scr_tool_json_append(array, candidate_json(&j->c[i]));
+    return array;
 }

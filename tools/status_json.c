@@ -95,11 +95,8 @@ static json_t *checkpoint_json(const struct scr_status *s)
 static json_t *texts_json(char *const *text, size_t n)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < n && array != NULL; i++)
-        if (json_array_append_new(array, scr_tool_json_text(text[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+    for (size_t i = 0; i < n; i++)
+        array = scr_tool_json_append(array, scr_tool_json_text(text[i]));
     return array;
 }
 
@@ -107,10 +104,7 @@ static json_t *lost_json(const struct scr_table *lost)
 {
     json_t *array = json_array();
     for (SCR_EACH(const struct scr_item, node, lost))
-        if (json_array_append_new(array, scr_tool_json_text(node->name)) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        array = scr_tool_json_append(array, scr_tool_json_text(node->name));
     return array;
 }
 

@@ -162,11 +162,8 @@ char *scr_drill_tally_text(const struct drill_plan *p, const struct drill_tally 
 static json_t *counts(const char *const *name, const int *count, int n)
 {
     json_t *o = json_object();
-    for (int i = 0; i < n && o != NULL; i++)
-        if (json_object_set_new(o, name[i], json_integer(count[i])) != 0) {
-            json_decref(o);
-            o = NULL;
-        }
+    for (int i = 0; i < n; i++)
+        o = scr_tool_json_add(o, name[i], json_integer(count[i]));
     return o;
 }
 
