@@ -370,9 +370,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct clean c = {
         .t = t, .a = a, .running = SCR_HOSTLIST_INIT, .vnodes = SCR_HOSTLIST_INIT
     };
-    int rc = check_usage(&c, err);
-    if (rc != SCR_OK)
-        return rc;
+    int rc;
+    TRY(check_usage(&c, err));
     TRY_OUT((a->opt[OPT_ALL_NODES] ? scr_job_open : scr_job_open_anywhere)(
         t, a->opt[OPT_PREFIX], &c.job, err));
     c.user = a->opt[OPT_USER] ? a->opt[OPT_USER] : c.job.prm.user_name;

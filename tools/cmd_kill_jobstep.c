@@ -21,10 +21,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct job job;
     const char *step = a->opt[OPT_STEP] ? a->opt[OPT_STEP] : a->opt[OPT_OLD_STEP];
     char *killed = NULL;
-    int rc = scr_job_launcher(t, a, OPT_LAUNCHER, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
+    TRY(scr_job_launcher(t, a, OPT_LAUNCHER, err));
+    int rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
     if (rc == SCR_OK)
         rc = scr_rm_kill_step(&job.rm, step, NULL, &killed, err);
     if (rc == SCR_OK && killed != NULL)

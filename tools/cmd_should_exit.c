@@ -80,14 +80,14 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     const char *prefix = a->opt[OPT_PREFIX] ? a->opt[OPT_PREFIX] : a->opt[OPT_DIR];
     struct job job = { 0 };
     int stop = 0;
-    int rc = scr_tool_exclusive(t, a, err, prefixes);
-    if (rc != SCR_OK)
-        return rc;
-    if ((rc = scr_job_open(t, prefix, &job, err)) == SCR_OK &&
-        (rc = scr_tool_prefix(t, job.prm.prefix, 0, err)) == SCR_OK &&
-        (rc = check_halt(&job, err, &stop)) == SCR_OK &&
-        (rc = check_nodes(&job, a, err, &stop)) == SCR_OK)
-        rc = check_runs(&job, a, err, &stop);
+    int rc;
+    TRY(scr_tool_exclusive(t, a, err, prefixes));
+    TRY_OUT(scr_job_open(t, prefix, &job, err));
+    TRY_OUT(scr_tool_prefix(t, job.prm.prefix, 0, err));
+    TRY_OUT(check_halt(&job, err, &stop));
+    TRY_OUT(check_nodes(&job, a, err, &stop));
+    TRY_OUT(check_runs(&job, a, err, &stop));
+out:
     scr_job_close(&job);
     return rc == SCR_OK && !stop ? SCR_TOOL_NO : rc;
 }

@@ -75,9 +75,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     const char *prefix = a->opt[OPT_PREFIX] ? a->opt[OPT_PREFIX] : a->opt[OPT_DIR];
     const char *step = a->opt[OPT_STEP] ? a->opt[OPT_STEP] : a->opt[OPT_OLD_STEP];
     struct job job = { 0 };
-    int rc = scr_tool_exclusive(t, a, err, prefixes);
-    if (rc != SCR_OK)
-        return rc;
+    int rc;
+    TRY(scr_tool_exclusive(t, a, err, prefixes));
     TRY_OUT(scr_job_open(t, prefix, &job, err));
     TRY_OUT(scr_tool_prefix(t, job.prm.prefix, 0, err));
     if (job.prm.watchdog_timeout <= 0 && job.prm.watchdog_timeout_pfs <= 0)

@@ -96,9 +96,7 @@ static int step_along(const struct scr_sys *sys, int *fd, struct scr_str *shown,
         scr_str_append(shown, "/");
         scr_str_append(shown, name);
         TRY(!shown->bad ? SCR_OK : scr_no_memory(err));
-        int rc = step_into(sys, fd, name, shown->p, mode, err);
-        if (rc != SCR_OK)
-            return rc;
+        TRY(step_into(sys, fd, name, shown->p, mode, err));
     }
     return SCR_OK;
 }

@@ -281,9 +281,8 @@ int scr_frame_read(const struct scr_sys *sys, const char *path, scr_unpack unpac
     size_t n = 0;
     struct scr_frame f;
     struct scr_err cause = SCR_ERR_INIT;
-    int rc = scr_file_load(sys, path, FILE_MAX, &buf, &n, err);
-    if (rc != SCR_OK)
-        return rc;
+    int rc;
+    TRY(scr_file_load(sys, path, FILE_MAX, &buf, &n, err));
     TRY_OUT(scr_frame_open(buf, n, &f, &cause));
     if (n > 0)
         TRY_OUT(unpack(f.packed, f.n, into, &cause));

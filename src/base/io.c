@@ -207,9 +207,7 @@ static int load_fd(const struct scr_fd *f, size_t size, size_t max, char **buf,
         TRY(p ? SCR_OK : scr_no_memory(err));
         *buf = p;
         size_t got;
-        int rc = scr_read_upto(f, p + *n, size + 1 - *n, &got, err);
-        if (rc != SCR_OK)
-            return rc;
+        TRY(scr_read_upto(f, p + *n, size + 1 - *n, &got, err));
         *n += got;
         if (*n <= size)
             break;

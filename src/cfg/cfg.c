@@ -241,9 +241,7 @@ int scr_cfg_params(const struct scr_cfg *cfg, struct scr_params *out,
     for (size_t i = 0; i < scr_nspecs; i++) {
         if (scr_specs[i].type == SCR_TYPE_SECTION)
             continue;
-        int rc = convert(cfg, &scr_specs[i], out, err);
-        if (rc != SCR_OK)
-            return rc;
+        TRY(convert(cfg, &scr_specs[i], out, err));
     }
     if (cfg->prefix != NULL)
         out->prefix = cfg->prefix;

@@ -336,9 +336,8 @@ static int take_store_of_line(const struct builder *b, const struct line *line,
     struct scr_value v;
     const char *text, *origin;
     char *path = NULL;
-    int rc = get_child(b, line, "STORE", &v, &text, &origin);
-    if (rc != SCR_OK)
-        return rc;
+    int rc;
+    TRY(get_child(b, line, "STORE", &v, &text, &origin));
     char *what = scr_asprintf("CKPT=%s STORE", line->value);
     TRY_OUT(what ? take_path(b, text, what, origin, &path) : scr_no_memory(b->err));
     *store = find_store(b->out, path);

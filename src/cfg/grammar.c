@@ -201,9 +201,7 @@ static int take_items(struct cursor *c, struct scr_conf_line *out)
         TRY(grown ? SCR_OK : scr_no_memory(c->err));
         out->item = grown;
         out->item[out->n] = (struct scr_conf_item){ 0 };
-        int rc = take_item(c, &out->item[out->n++]);
-        if (rc != SCR_OK)
-            return rc;
+        TRY(take_item(c, &out->item[out->n++]));
     }
     return SCR_OK;
 }

@@ -276,12 +276,11 @@ static int find_older(struct scr_ctx *ctx, const char *dest, int is_there, int *
                       struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    int rc = SCR_OK;
     *found = 0;
-    for (size_t i = 0; i < out->nolder && rc == SCR_OK && !*found; i++)
+    for (size_t i = 0; i < out->nolder && !*found; i++)
         if (is_there || out->older[i].pending)
-            rc = may_list(ctx, &out->older[i], dest, found, err);
-    return rc;
+            TRY(may_list(ctx, &out->older[i], dest, found, err));
+    return SCR_OK;
 }
 
 /* Another rank may have made the file already. */

@@ -93,12 +93,10 @@ static int prepare_file(struct scr_ctx *ctx, const struct scr_listed *f,
 static int check_share(const struct scr_ctx *ctx, const struct scr_rank2file *share,
                        struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (size_t i = 0; i < share->n; i++)
         for (SCR_EACH(struct scr_listed, f, &share->of[i]->files))
-            if (rc == SCR_OK)
-                rc = scr_plain_check(&ctx->env, &ctx->prefix, f, 1, err);
-    return rc;
+            TRY(scr_plain_check(&ctx->env, &ctx->prefix, f, 1, err));
+    return SCR_OK;
 }
 
 int scr_restart_verify_all(struct scr_ctx *ctx, int id, struct scr_err *err)

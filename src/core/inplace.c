@@ -54,16 +54,16 @@ out:
 static int enter_files(struct scr_ctx *ctx, int id, const struct scr_rank_files *mine,
                        struct scr_table *shared, struct scr_err *err)
 {
-    int rc = SCR_OK;
     if (mine == NULL)
-        return rc;
+        return SCR_OK;
     for (SCR_EACH(struct scr_listed, f, &mine->files))
-        if (rc == SCR_OK)
-            rc = scr_plains_note(&ctx->restart.plain, f, err);
-    for (SCR_EACH(struct scr_listed, f, &mine->files))
-        if (rc == SCR_OK && (rc = enter_file(ctx, id, f, shared)) != SCR_OK)
-            scr_fail(err, rc, 0, "files of dataset %d", id);
-    return rc;
+        TRY(scr_plains_note(&ctx->restart.plain, f, err));
+    for (SCR_EACH(struct scr_listed, f, &mine->files)) {
+        int rc = enter_file(ctx, id, f, shared);
+        if (rc != SCR_OK)
+            return scr_fail(err, rc, 0, "files of dataset %d", id);
+    }
+    return SCR_OK;
 }
 
 static int enter_name(struct scr_ctx *ctx, const struct scr_dataset *d, char **name,

@@ -23,9 +23,7 @@ int scr_off_need_checkpoint_all(struct scr_ctx *ctx, const struct scr_comm *worl
     int rc = SCR_OK;
     if (flag == NULL)
         rc = scr_fail(err, SCR_E_ARG, 0, "SCR_Need_checkpoint: flag is NULL");
-    rc = scr_agree_all(world, rc, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_agree_all(world, rc, err));
     ctx->times.need_calls++;
     *flag = scr_or_all(world, world->rank == 0 && scr_is_time_for_ckpt(ctx));
     return SCR_OK;

@@ -57,12 +57,10 @@ static int check_file(const struct scr_ctx *ctx, const struct scr_listed *f,
 static int check_share(const struct scr_ctx *ctx, const struct scr_rank2file *share,
                        struct counts *c, struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (size_t i = 0; i < share->n; i++)
         for (SCR_EACH(struct scr_listed, f, &share->of[i]->files))
-            if (rc == SCR_OK)
-                rc = check_file(ctx, f, c, err);
-    return rc;
+            TRY(check_file(ctx, f, c, err));
+    return SCR_OK;
 }
 
 /* Every listed file exists, with the recorded size and CRC32.

@@ -560,13 +560,12 @@ int scr_filemap_list_aside(const scr_filemap *map, int *n, int64_t **created)
 static int copy_made(scr_filemap *to, const scr_filemap *from, int dset,
                      int64_t created)
 {
-    int rc = SCR_OK;
     for (SCR_ENTRIES(e, from, dset)) {
         int64_t when = scr_filemap_created(from, dset, e->rank);
-        if (rc == SCR_OK && (when == 0 || when == created))
-            rc = scr_filemap_copy_entry(to, from, dset, e->rank);
+        if (when == 0 || when == created)
+            TRY(scr_filemap_copy_entry(to, from, dset, e->rank));
     }
-    return rc;
+    return SCR_OK;
 }
 
 scr_filemap *scr_filemap_only(const scr_filemap *map, int dset, int64_t created)

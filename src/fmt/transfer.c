@@ -141,9 +141,7 @@ int scr_transfer_left(const scr_hash *h, uint64_t *bytes, struct scr_err *err)
     struct scr_transfer_file f;
     uint64_t left = 0;
     for (SCR_HASH_EACH(e, scr_hash_get(h, "FILES"))) {
-        int rc = scr_transfer_get_file(e, &f, err);
-        if (rc != SCR_OK)
-            return rc;
+        TRY(scr_transfer_get_file(e, &f, err));
         if (f.size - f.written > UINT64_MAX - left)
             return corrupt(err, "SIZE", f.source);
         left += f.size - f.written;

@@ -343,9 +343,7 @@ static int edit_reserve(struct scr_index *index, void *arg, int *changed,
         return scr_fail(err, SCR_E_EXIST, 0,
                         "dataset %d is called \"%s\" already: choose another --name",
                         taken, j->out->name);
-    int rc = scr_prefix_max_dset_dir(j->env, j->p, &max_dir, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_prefix_max_dset_dir(j->env, j->p, &max_dir, err));
     max = max_dir > max ? max_dir : max;
     if (wish > 0 && wish <= max)
         return scr_fail(err, SCR_E_EXIST, 0,
@@ -356,7 +354,7 @@ static int edit_reserve(struct scr_index *index, void *arg, int *changed,
         return scr_fail(err, SCR_E_RANGE, 0, "no id is left above %d", max);
     j->out->id = wish > 0 ? wish : max + 1;
     scr_hash *dset = scr_hash_new();
-    rc = describe(j, dset);
+    int rc = describe(j, dset);
     if (rc == SCR_OK)
         rc = scr_index_add(index, dset, 0, time(NULL));
     scr_hash_delete(dset);

@@ -78,12 +78,10 @@ static int take_step(struct scr_move *m, const struct scr_listed *f, file_step *
 static int each_file(struct scr_move *m, const struct scr_rank2file *files,
                      file_step *step, struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (size_t i = 0; i < files->n; i++)
         for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
-            if (rc == SCR_OK)
-                rc = take_step(m, f, step, err);
-    return rc;
+            TRY(take_step(m, f, step, err));
+    return SCR_OK;
 }
 
 static int check_file(struct scr_move *m, const struct scr_listed *f,

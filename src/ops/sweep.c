@@ -109,13 +109,12 @@ struct dir {
 static int remove_in(struct scr_sweep *s, const char *path, const struct dir *dir,
                      struct scr_err *err)
 {
-    int rc = SCR_OK;
     if (s->ids == NULL)
         return scr_parts_remove(s->env->sys, path, &dir->names, s->below, &s->removed,
                                 err);
-    for (size_t i = 0; i < s->n && rc == SCR_OK; i++)
-        rc = remove_beside(s, path, s->ids[i], err);
-    return rc;
+    for (size_t i = 0; i < s->n; i++)
+        TRY(remove_beside(s, path, s->ids[i], err));
+    return SCR_OK;
 }
 
 static int sweep_dir(struct scr_sweep *s, const struct dir *dir, struct scr_err *err)

@@ -97,9 +97,7 @@ static int load_header(struct rebuild *r, int i, struct scr_err *err)
 static int load_headers(struct rebuild *r, struct scr_err *err)
 {
     for (int i = 0; i < r->n; i++) {
-        int rc = r->set->red[i] != NULL ? load_header(r, i, err) : SCR_OK;
-        if (rc != SCR_OK)
-            return rc;
+        TRY(r->set->red[i] != NULL ? load_header(r, i, err) : SCR_OK);
     }
     if (r->info != NULL)
         return SCR_OK;
@@ -161,9 +159,7 @@ static int make_geometry(struct rebuild *r, struct scr_err *err)
 {
     uint64_t len[SCR_EC_MAX] = { 0 };
     for (int i = 0; i < r->n; i++) {
-        int rc = list_files(r, i, &len[i], err);
-        if (rc != SCR_OK)
-            return rc;
+        TRY(list_files(r, i, &len[i], err));
     }
     TRY(scr_geom_init(&r->g, r->info->set.scheme, r->n, r->info->set.failures, len,
                       err));
@@ -353,9 +349,8 @@ static int start_redfile(struct rebuild *r, int i, struct scr_err *err)
                               r->info->set.world };
     struct scr_str header = SCR_STR_INIT, left[SCR_EC_MAX] = { SCR_STR_INIT };
     int copies = scr_redfile_copies(r->n, r->g.k);
-    int rc = make_parent(r, p->redout, NULL, err);
-    if (rc != SCR_OK)
-        return rc;
+    int rc;
+    TRY(make_parent(r, p->redout, NULL, err));
     for (int j = 1; j <= copies; j++)
         scr_current_pack(&left[j - 1], r->part[(i + r->n - j) % r->n].current);
     scr_redfile_header(&header, &o, p->current, left, copies);
@@ -396,9 +391,7 @@ static int compute(struct rebuild *r, struct scr_err *err)
     struct scr_member *members[SCR_EC_MAX];
     int have[SCR_EC_MAX];
     for (int i = 0; i < r->n; i++) {
-        int rc = open_part(r, i, err);
-        if (rc != SCR_OK)
-            return rc;
+        TRY(open_part(r, i, err));
         members[i] = r->part[i].member;
     }
     list_have(r, have);
@@ -463,14 +456,13 @@ static int drop_good(const struct rebuild *r, struct scr_err *err)
 /* A rebuilt file is as it was, and not only its bytes. */
 static int dress_files(const struct rebuild *r, struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (int i = 0; i < r->n; i++) {
         const struct part *p = &r->part[i];
-        for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++)
+        for (size_t f = 0; p->tmp != NULL && f < p->nfiles; f++)
             if (p->tmp[f].path != NULL)
-                rc = scr_redfile_dress(r->env, p->current, f, p->tmp[f].path, err);
+                TRY(scr_redfile_dress(r->env, p->current, f, p->tmp[f].path, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* Calls fn with every temporary file and its destination: the data of all members, then

@@ -32,17 +32,14 @@ static int run_slice(const struct scr_plan *plan, uint64_t at, size_t n,
                      struct scr_err *err)
 {
     uint8_t *const *to = b->sym + plan->nsrc;
-    int rc = SCR_OK;
-    for (int j = 0; rc == SCR_OK && j < plan->nsrc; j++)
-        rc = scr_member_read(members[plan->src[j].member], &plan->src[j], at, b->sym[j],
-                             n, err);
-    if (rc != SCR_OK)
-        return rc;
+    for (int j = 0; j < plan->nsrc; j++)
+        TRY(scr_member_read(members[plan->src[j].member], &plan->src[j], at, b->sym[j],
+                            n, err));
     scr_plan_apply(plan, n, b->sym, to);
-    for (int i = 0; rc == SCR_OK && i < plan->ndst; i++)
-        rc = scr_member_write(members[plan->dst[i].member], &plan->dst[i], at, to[i], n,
-                              err);
-    return rc;
+    for (int i = 0; i < plan->ndst; i++)
+        TRY(scr_member_write(members[plan->dst[i].member], &plan->dst[i], at, to[i], n,
+                             err));
+    return SCR_OK;
 }
 
 static int run_row(const struct scr_geom *g, const int *have, int row,
@@ -50,9 +47,8 @@ static int run_row(const struct scr_geom *g, const int *have, int row,
                    struct scr_err *err)
 {
     struct scr_plan plan;
-    int rc = scr_plan_row(g, have, row, &plan, err);
-    if (rc != SCR_OK)
-        return rc;
+    int rc = SCR_OK;
+    TRY(scr_plan_row(g, have, row, &plan, err));
     for (uint64_t at = 0; rc == SCR_OK && plan.ndst > 0 && at < plan.len;
          at += b->slice) {
         size_t n = plan.len - at < b->slice ? (size_t)(plan.len - at) : b->slice;

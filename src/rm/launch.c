@@ -106,9 +106,8 @@ int scr_launcher_open(const struct scr_rm *rm, const char *name, struct scr_laun
     const char *base = scr_path_base(name);
     *l = (struct scr_launcher){ .name = name };
     int n = count_named(base, &l->ops);
-    int rc = scr_launcher_check(name, err);
-    if (rc != SCR_OK)
-        return rc;
+    int rc;
+    TRY(scr_launcher_check(name, err));
     TRY_OUT(scr_rm_program(rm, name, &l->path, err));
     if (n > 1)
         TRY_OUT(tell_apart(base, l, err));

@@ -41,13 +41,12 @@ static int enter_both(struct scr_rm_names *names, const char *name, size_t at,
 int scr_rm_names_init(struct scr_rm_names *names, const struct scr_hostlist *list,
                       struct scr_err *err)
 {
-    int rc = SCR_OK;
     names->list = list;
     scr_table_init(&names->name, sizeof(struct place));
     scr_table_init(&names->label, sizeof(struct place));
-    for (size_t i = 0; i < list->n && rc == SCR_OK; i++)
-        rc = enter_both(names, list->name[i], i, err);
-    return rc;
+    for (size_t i = 0; i < list->n; i++)
+        TRY(enter_both(names, list->name[i], i, err));
+    return SCR_OK;
 }
 
 void scr_rm_names_fini(struct scr_rm_names *names)

@@ -230,8 +230,7 @@ int scr_catalog_find_stored(struct scr_catalog *c, const char *stored,
 
 int scr_catalog_read_all(struct scr_catalog *c, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    while (has_more(c) && rc == SCR_OK)
-        rc = read_more(c, err);
-    return rc;
+    while (has_more(c))
+        TRY(read_more(c, err));
+    return SCR_OK;
 }

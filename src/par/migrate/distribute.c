@@ -156,12 +156,10 @@ static int complete_offer(struct dist *d, struct offer *o, struct scr_file *f,
 
 static int complete_offers(struct dist *d, struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (size_t i = 0; i < d->noffers; i++)
         for (SCR_EACH(struct scr_file, f, &d->offer[i].told.entry->files))
-            if (rc == SCR_OK)
-                rc = complete_offer(d, &d->offer[i], f, err);
-    return rc;
+            TRY(complete_offer(d, &d->offer[i], f, err));
+    return SCR_OK;
 }
 
 static int is_wanted(const struct dist *d, const struct offer *o, const char *rel)

@@ -297,15 +297,14 @@ static int verify_there(const struct fetch *f, const struct scr_listed *is, int 
 static int verify_files(void *arg, struct scr_err *err)
 {
     struct fetch *f = arg;
-    int rc = SCR_OK;
-    for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
+    for (size_t i = 0; i < f->n; i++) {
         const struct scr_listed *is = f->file[i].is;
         /* A compressed one is read where it is unpacked. */
-        rc = is->is_packed ? scr_plain_make(f->at.env, f->at.prefix, f->at.id,
-                                            f->at.world->rank, is, err)
-                           : verify_there(f, is, f->o->crc, err);
+        TRY(is->is_packed ? scr_plain_make(f->at.env, f->at.prefix, f->at.id,
+                                           f->at.world->rank, is, err)
+                          : verify_there(f, is, f->o->crc, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 int scr_fetch_in_place_all(const struct scr_prefix_dset *at,
@@ -330,9 +329,7 @@ static int check_share(const struct fetch *f, size_t *files, struct scr_err *err
 {
     for (size_t i = 0; i < f->list->n; i++)
         for (SCR_EACH(struct scr_listed, e, &f->list->of[i]->files)) {
-            int rc = verify_there(f, e, 0, err);
-            if (rc != SCR_OK)
-                return rc;
+            TRY(verify_there(f, e, 0, err));
             ++*files;
         }
     return SCR_OK;

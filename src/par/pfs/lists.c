@@ -202,9 +202,7 @@ static int keep_all(const struct lists *l, int rc, struct scr_table *kept,
                     struct scr_err *err)
 {
     struct scr_parcels recv = { 0 };
-    rc = scr_parcels_exchange_all(l->of.world, rc, &l->deal, &recv, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_parcels_exchange_all(l->of.world, rc, &l->deal, &recv, err));
     for (size_t i = 0; i < recv.n; i++)
         for (SCR_TEXTS(text, &recv.of[i].bytes)) {
             char *slash;

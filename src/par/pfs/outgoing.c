@@ -102,13 +102,11 @@ static int collect_rank(struct scr_outgoing *f, const scr_filemap *map, int rank
 static int list_ranks(struct scr_outgoing *f, const scr_filemap *map,
                       struct scr_err *err)
 {
-    int rc = SCR_OK;
     if (f->o->ranks == 0)
-        rc = scr_ids_add(&f->ranks, f->at.world->rank, err);
-    else
-        for (SCR_ENTRIES(e, map, f->at.id))
-            rc = rc == SCR_OK ? scr_ids_add(&f->ranks, e->rank, err) : rc;
-    return rc;
+        return scr_ids_add(&f->ranks, f->at.world->rank, err);
+    for (SCR_ENTRIES(e, map, f->at.id))
+        TRY(scr_ids_add(&f->ranks, e->rank, err));
+    return SCR_OK;
 }
 
 /* --- claims: each path is looked after by one rank, chosen by its hash --- */
@@ -238,12 +236,10 @@ typedef int enter(struct scr_outgoing *f, int from, const char *claim,
 static int each_claim(struct scr_outgoing *f, const struct scr_parcels *recv,
                       enter *step, struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (size_t i = 0; i < recv->n; i++)
         for (SCR_TEXTS(text, &recv->of[i].bytes))
-            if (rc == SCR_OK)
-                rc = step(f, recv->of[i].rank, text, err);
-    return rc;
+            TRY(step(f, recv->of[i].rank, text, err));
+    return SCR_OK;
 }
 
 static int check_claims(struct scr_outgoing *f, const struct scr_parcels *recv,

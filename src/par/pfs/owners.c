@@ -188,13 +188,12 @@ static int keeper_of(const struct owners *o, const char *path)
 /* Sends the paths others are responsible for to them. */
 static int claim(const struct owners *o, struct scr_parcels *send, struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (SCR_EACH(struct scr_item, e, o->dests)) {
         int keeper = keeper_of(o, e->name);
-        if (rc == SCR_OK && keeper != o->world->rank)
-            rc = scr_parcel_text(send, keeper, e->name, err);
+        if (keeper != o->world->rank)
+            TRY(scr_parcel_text(send, keeper, e->name, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* A path that this rank is responsible for, and the ranks that have it. */

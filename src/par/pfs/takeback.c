@@ -183,17 +183,16 @@ static int send_landed(const struct scr_outgoing *f, struct scr_parcels *send,
 static int answer(int id, const struct scr_table *kept, const struct scr_parcels *asked,
                   struct scr_parcels *send, struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (size_t i = 0; i < asked->n; i++)
         for (SCR_TEXTS(path, &asked->of[i].bytes)) {
             const struct scr_kept *k = scr_table_find(kept, path);
             const struct scr_kept_id *of = k ? k->of : NULL;
             while (of != NULL && of->id == id)
                 of = of->next;
-            if (of != NULL && rc == SCR_OK)
-                rc = scr_parcel_text(send, asked->of[i].rank, path, err);
+            if (of != NULL)
+                TRY(scr_parcel_text(send, asked->of[i].rank, path, err));
         }
-    return rc;
+    return SCR_OK;
 }
 
 static int add_texts(struct scr_table *paths, const struct scr_parcels *told,
