@@ -28,7 +28,7 @@ static void add_taken(struct scr_str *line, const struct scr_candidate *c)
                        c->in_cache ? "cache" : "the prefix directory");
 }
 
-/* What caches out of reach have is not known. */
+/* The contents of caches out of reach are not known. */
 static int print_taken(struct scr_tool *t, const struct scr_judgement *j,
                        struct scr_err *err)
 {

@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 
 /* Blocks grow with what is asked for, so that a short list costs one small block and a
- * long one few. From LARGE on a block is a mapping of its own. It goes back to the
- * system when it is freed: in the heap, where lists that grow side by side lie between
- * each other, it leaves a hole that the next list does not fit into. */
+ * long one few. From LARGE on a block is a mapping, which goes back to the system when
+ * it is freed: in the heap, where lists that grow side by side lie between each other,
+ * it leaves a hole that the next list does not fit into. */
 enum { FIRST = 256, LARGE = 64 * 1024, MOST = 4096 * 1024, ALIGN = alignof(uint64_t) };
 
 struct scr_arena_block {

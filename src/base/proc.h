@@ -38,7 +38,7 @@ void scr_proc_kill(pid_t pid);
  * may call it, too. SCR_E_NOENT: no such user; SCR_E_UNSAFE: we are another user. */
 int scr_proc_become(const char *user, struct scr_err *err);
 /* Opens those of stdin, stdout and stderr that are closed, so that no pipe takes the
- * place of one. What is printed there still cannot be written. */
+ * place of one. A write to them fails as before. */
 void scr_proc_fill_streams(void);
 /* For a process that outlives its parent: inherited descriptors except stdout and
  * stderr are closed, stdin is empty. It must not have opened any file yet. */
