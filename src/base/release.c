@@ -3,9 +3,9 @@
 #include "base/release.h"
 
 #include <fcntl.h>
-#include <signal.h>
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 enum { LEAST_BYTES = 1 << 20 }; /* of less, a system call more is not worth it */
 
@@ -39,16 +39,11 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* The application's signals are for its own threads. */
 void scr_release_start(struct scr_release *r)
 {
-    sigset_t all, before;
     if (r->n == 0 || r->runs)
         return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r->runs = pthread_create(&r->thread, NULL, run, r) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    r->runs = scr_thread_start(&r->thread, run, r) == 0;
     if (!r->runs)
         scr_release_wait(r);
 }

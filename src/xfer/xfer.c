@@ -2,10 +2,10 @@
 /* The table of back ends, and the two that need no other process. */
 #include "xfer/xfer.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "xfer/mover.h"
 
@@ -75,16 +75,11 @@ static void *run_queue(void *arg)
     return NULL;
 }
 
-/* The application's signals are for its own threads. */
 static int make_thread(struct scr_mover *m, struct scr_err *err)
 {
-    sigset_t all, before;
     if (m->have_thread)
         return SCR_OK;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&m->thread, NULL, run_queue, m);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = scr_thread_start(&m->thread, run_queue, m);
     m->have_thread = code == 0;
     return code == 0 ? SCR_OK
                      : scr_fail(err, SCR_E_NOMEM, code, "start a thread for transfers");
