@@ -61,6 +61,12 @@ static void check_crc(struct scr_ctx *ctx, int id, const struct scr_file *f)
             path, id, crc, want);
 }
 
+/* Room that is needed, or reported, now is given back now. */
+static int may_linger(const struct scr_ctx *ctx)
+{
+    return ctx->state == SCR_STATE_OUTPUT && ctx->log.level < SCR_LOG_INFO;
+}
+
 /* Files of one directory mostly follow each other: it is pruned after the last. */
 static int remove_files(struct scr_ctx *ctx, int id, const struct scr_entry *e,
                         struct scr_err *err)
@@ -71,7 +77,7 @@ static int remove_files(struct scr_ctx *ctx, int id, const struct scr_entry *e,
         const char *path = f->item.name;
         check_crc(ctx, id, f);
         keep_spare(ctx, id, f);
-        if (ctx->state == SCR_STATE_OUTPUT) /* else its room is needed now */
+        if (may_linger(ctx))
             scr_release_hold(&ctx->cache.release, ctx->env.sys, path);
         int one = scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL);
         if (last != NULL && !scr_path_same_dir(last, path))

@@ -155,6 +155,7 @@ static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
     struct scr_err full = SCR_ERR_INIT;
     if (red == NULL)
         return scr_fail(err, SCR_E_CONFIG, 0, "no CKPT descriptor");
+    scr_release_wait(&ctx->cache.release);
     TRY(remove_lost_all(ctx, id, err));
     int rc = fetch_into_all(ctx, red, id, name, &full);
     for (int step = 0, more; rc == SCR_E_FULL && step < STEPS; step++) {

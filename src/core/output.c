@@ -574,6 +574,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     scr_async_pause(ctx);
     if (!bypass)
         catch_up_all(ctx);
+    scr_release_wait(&ctx->cache.release); /* the encode needs the room */
     int is_ckpt = ctx->out.is_ckpt;
     if (is_ckpt)
         scr_wanted_note_all(ctx);

@@ -8,13 +8,12 @@
 #include <linux/magic.h>
 
 #include "base/str.h"
+#include "helper_async.h"
 #include "helper_fault.h"
 #include "helper_job.h"
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "helper_stored.h"
-
-static const char *const nodes = "n[1-4]";
 
 #define AUTOMATIC "SCR_CACHE_SIZE=-1"
 #define ONE       "SCR_CACHE_SIZE=1"
@@ -26,7 +25,9 @@ static struct {
     const char *part; /* of a path: its calls fail; NULL: all work */
     int error;
     int64_t room; /* bytes that are free, -1: as it is */
+    int held;     /* deleted files that were open when a redundancy file was opened */
 } node;
+static int held_files(void);
 
 static int refuses(const char *path)
 {
@@ -61,6 +62,13 @@ static int in_memory(int fd, struct statfs *st)
     int rc = scr_sys_posix.fstatfs(fd, st);
     st->f_type = TMPFS_MAGIC;
     return rc;
+}
+
+static int note_held(int at, const char *path, int flags, mode_t mode)
+{
+    if ((flags & O_CREAT) != 0 && strstr(path, ".xor") != NULL)
+        node.held = held_files();
+    return pfs_sys.openat(at, path, flags, mode);
 }
 
 static struct scr_ctx *begin(struct mpi_test *t, struct job *job, const char *size)
@@ -312,15 +320,15 @@ MPI_CASE(the_redundancy_file_of_one_is_that_of_the_next_but_one)
 
 /* --- a thread gives back what files took --- */
 
-/* Deleted files of the cache that this process has open. */
-static int held_files(const struct job *job)
+/* Deleted files of a cache that this process has open. */
+static int held_files(void)
 {
     int n = 0;
     DIR *dir = opendir("/proc/self/fd");
     for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
         char path[4096] = "";
         ssize_t got = readlinkat(dirfd(dir), e->d_name, path, sizeof path - 1);
-        n += got > 0 && strstr(path, job->cache) != NULL &&
+        n += got > 0 && strstr(path, "/scr.dataset.") != NULL &&
              strstr(path, " (deleted)") != NULL;
     }
     if (dir != NULL)
@@ -328,37 +336,68 @@ static int held_files(const struct job *job)
     return n;
 }
 
-static void large(struct job *job, struct scr_ctx *ctx, const char *name)
+static void begin_large(struct job *job, struct scr_ctx *ctx, const char *name,
+                        int flags)
 {
     struct mpi_test *t = job->t;
     struct scr_err err = SCR_ERR_INIT;
     char path[SCR_MAX_NAME];
-    char *own = scr_asprintf("%s/rank.%d", job->prefix, job->rank);
-    CHECK_RC(scr_start_output_all(ctx, name, SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK_INT(held_files(job), 0);
+    char *own = scr_asprintf("%s/%s.%d", job->prefix, name, job->rank);
+    CHECK_RC(scr_start_output_all(ctx, name, flags, &err), SCR_OK, &err);
+    CHECK_INT(held_files(), 0);
     CHECK_INT(ctx->cache.release.n, 0);
     CHECK_RC(scr_route(ctx, own, path, &err), SCR_OK, &err);
     FILE *f = fopen(path, "wb");
     CHECK(f != NULL && ftruncate(fileno(f), 1 << 20) == 0 && fclose(f) == 0);
-    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
     free(own);
+}
+
+static void large(struct job *job, struct scr_ctx *ctx, const char *name, int flags)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    begin_large(job, ctx, name, flags);
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
 }
 
 MPI_CASE(the_room_of_one_is_back_before_the_next_is_written)
 {
     struct job job;
     struct scr_ctx *ctx = begin(t, &job, AUTOMATIC);
-    large(&job, ctx, "two");
+    large(&job, ctx, "two", SCR_IS_CKPT);
     CHECK_INT(ctx->cache.release.n, 0); /* files of a few bytes left */
-    large(&job, ctx, "three");
+    large(&job, ctx, "three", SCR_IS_CKPT);
     CHECK_INT(ctx->cache.release.n, 1);
-    large(&job, ctx, "four");
+    large(&job, ctx, "four", SCR_IS_CKPT);
     job_end(&job, ctx);
-    CHECK_INT(held_files(&job), 0);
+    CHECK_INT(held_files(), 0);
     ctx = job_start(&job, nodes, ONE, NULL);
-    large(&job, ctx, "five"); /* "four" leaves before it */
+    large(&job, ctx, "five", SCR_IS_CKPT); /* "four" leaves before it */
     CHECK_INT(ctx->cache.release.n, 0);
     end(&job, ctx);
+}
+
+/* Output that was copied meanwhile leaves the cache in the call that encodes. */
+JOB_CASE(the_room_of_output_is_back_before_the_encode, 4)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    pfs_reset();
+    node.held = -1;
+    node.sys = pfs_sys;
+    node.sys.fstatfs = in_memory;
+    node.sys.openat = note_held;
+    job->sys = &node.sys;
+    pfs_control.hold = 1;
+    struct scr_ctx *ctx = job_start(job, nodes, AUTOMATIC, "SCR_FLUSH_ASYNC=1", NULL);
+    large(job, ctx, "out", SCR_IS_OUTPUT);
+    CHECK(scr_cache_has(ctx, 1));
+    begin_large(job, ctx, "one", SCR_IS_CKPT);
+    pfs_control.hold = 0;
+    CHECK(becomes_complete(job, 1));
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    CHECK(!scr_cache_has(ctx, 1));
+    CHECK_INT(node.held, 0);
+    job_end(job, ctx);
 }
 
 /* --- flushes --- */
@@ -526,6 +565,7 @@ int main(int argc, char **argv)
                   RUN(one_that_outgrew_the_room_does_not_fail_for_ever),
                   RUN(the_redundancy_file_of_one_is_that_of_the_next_but_one),
                   RUN(the_room_of_one_is_back_before_the_next_is_written),
+                  RUN(the_room_of_output_is_back_before_the_encode),
                   RUN(one_that_is_being_flushed_leaves_when_that_is_done),
                   RUN(a_weak_one_does_not_drive_out_a_strong_one),
                   RUN(levels_as_the_guide_has_them_survive_a_lost_node),
