@@ -163,7 +163,7 @@ void scr_ip_settle_in(void);
 void scr_ip_tell(int once, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same from rank 0 only. */
 void scr_ip_tell_all(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* What is no warning, unless SCR_QUIET is 1. */
+/* Notes, not warnings, unless SCR_QUIET is 1. */
 void scr_ip_say_all(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 enum {

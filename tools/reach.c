@@ -201,8 +201,20 @@ int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
     return add(&out->cntl, &out->n, scr_strdup(given), err);
 }
 
-/* The virtual nodes of a run on this host, and whether it has others; none: it has real
- * ones. */
+/* The virtual nodes that have a rank, and whether the run has no others. */
+static int pick_virtual(const struct scr_hostlist *names, int ranks,
+                        const struct scr_rm *rm, struct scr_hostlist *nodes,
+                        int *is_all, struct scr_err *err)
+{
+    size_t n = ranks > 0 && (size_t)ranks < names->n ? (size_t)ranks : names->n;
+    for (size_t i = 0; i < n; i++)
+        TRY(scr_hostlist_add_once(nodes, scr_rm_vnode(names, i, n), err));
+    *is_all = rm->is_virtual;
+    return SCR_OK;
+}
+
+/* None: the run has real ones, or virtual ones on several hosts, of which each has as
+ * many ranks as the launcher gives it. */
 static int nodes_of_run(struct scr_tool *t, const char *prefix, int ranks,
                         struct scr_hostlist *nodes, int *is_all, struct scr_err *err)
 {
@@ -213,11 +225,9 @@ static int nodes_of_run(struct scr_tool *t, const char *prefix, int ranks,
     TRY_OUT(scr_tool_params(t, prefix, &prm, err));
     if (prm.vnodes != NULL)
         TRY_OUT(scr_rm_expand(t->cfg, "SCR_VNODES", prm.vnodes, &names, err));
-    size_t n = ranks > 0 && (size_t)ranks < names.n ? (size_t)ranks : names.n;
-    for (size_t i = 0; i < n; i++)
-        TRY_OUT(scr_hostlist_add_once(nodes, scr_rm_vnode(&names, i, n), err));
     if (names.n > 0 && scr_rm_open(&t->env, t->cfg, &prm, &rm, NULL) == SCR_OK) {
-        *is_all = rm.is_virtual;
+        if (scr_rm_is_on_one_host(&rm))
+            rc = pick_virtual(&names, ranks, &rm, nodes, is_all, err);
         scr_rm_close(&rm);
     }
 out:

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Opens with O_CLOEXEC added; *fd is -1 on error, and never one of the standard
- * streams. mode as in open(2). O_NOFOLLOW includes O_NONBLOCK and O_NOCTTY: no FIFO is
- * waited for. Regular files are blocking after the call. */
+/* Opens with O_CLOEXEC added; *fd is -1 on error, and with scr_sys_posix never one of
+ * the standard streams. mode as in open(2). O_NOFOLLOW includes O_NONBLOCK and
+ * O_NOCTTY: no FIFO is waited for. Regular files are blocking after the call. */
 int scr_open(const struct scr_sys *sys, const char *path, int flags, mode_t mode,
              int *fd, struct scr_err *err);
 /* Opens a regular file to be read, with O_NOFOLLOW in flags through no link (else 0);

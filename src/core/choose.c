@@ -219,7 +219,7 @@ static int next_all(struct scr_ctx *ctx, struct search *s, struct scr_err *err)
 /* Out of the cache, or flushed and read on the prefix. A damaged one counts as lost.
  * If something newer has its files on the prefix (P15) it is passed over: this run
  * could not read that, or it would have. Other errors are this run's: an older one
- * would lose work, and a program that is offered none begins anew. */
+ * would lose work, and a program that is offered none begins again. */
 static int try_cached_all(struct scr_ctx *ctx, struct search *s, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;

@@ -76,7 +76,8 @@ static const char *group_of(const struct scr_ctx *ctx, int line)
 
 /* A rack may be lost where only nodes are counted on: groups cannot be compared. What
  * the line of the older one was to survive is not asked for any more if that line is
- * gone: such a one would stay for ever, and newer ones would leave before it. */
+ * gone or disabled: such a one would stay for ever, and newer ones would leave before
+ * it. */
 static int covers_group(const struct scr_ctx *ctx, int newer, int older)
 {
     const char *has = group_of(ctx, newer), *wants = group_of(ctx, older);

@@ -380,6 +380,15 @@ static int nodes_are_virtual(const struct scr_rm *rm)
     return all;
 }
 
+int scr_rm_is_on_one_host(const struct scr_rm *rm)
+{
+    struct scr_hostlist hosts = SCR_HOSTLIST_INIT;
+    int rc = rm->ops->nodes ? rm->ops->nodes(rm, &hosts, NULL) : SCR_OK;
+    int one = rc == SCR_OK && hosts.n <= 1;
+    scr_hostlist_free(&hosts);
+    return one;
+}
+
 static int find_job(struct scr_rm *rm, struct scr_err *err)
 {
     const char *id = first_set(rm->cfg, rm->ops->job_vars);

@@ -158,6 +158,8 @@ void scr_rm_hide_job(char *const *envp, struct scr_strv *env);
  * error has the origin, by cfg. SCR_E_NOMEM. */
 int scr_rm_expand(const struct scr_cfg *cfg, const char *name, const char *text,
                   struct scr_hostlist *nodes, struct scr_err *err);
+/* 0: the resource manager says that the job has several nodes, or cannot be asked. */
+int scr_rm_is_on_one_host(const struct scr_rm *rm);
 /* The name of SCR_VNODES that a rank of a host has, of so many ranks there: they are
  * spread in blocks. */
 const char *scr_rm_vnode(const struct scr_hostlist *names, size_t rank, size_t ranks);

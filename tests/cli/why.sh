@@ -182,6 +182,12 @@ SCR_VNODES='n[2-5]' run scr why
 ! grep -q cache "$out" || fail "these nodes have nothing"
 SCR_NODELIST='n[0-7]' run scr why
 one cache 20 partial "2 of the 4 members"
+# other hosts of the job have virtual nodes, too
+SLURM_JOBID=7 SLURM_NODELIST='a[1-2]' run scr why
+one cache 20 partial "2 of the 4 members of set 0 are here"
+has 0 "which is not known here; else it takes dataset 17 (ckpt.17) from the prefix directory"
+SLURM_JOBID=7 SLURM_NODELIST=a1 run scr why
+one cache 20 corrupt "2 of the 4 members of set 0 are here; the run has no other nodes"
 cli_cache "$base" tester 7 20 XOR 4 4
 SCR_VNODES=n0,n1,n2,s1 run scr why
 one cache 20 mendable "1 of the 4 members of set 0 can be rebuilt by XOR"
