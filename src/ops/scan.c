@@ -328,6 +328,7 @@ static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
 struct written {
     struct scr_realdir real;
     struct scr_table paths;
+    scr_hash *dset; /* of a header that has it; NULL: none has */
 };
 
 static int add_paths(const struct scr_current *c, struct written *w)
@@ -347,7 +348,10 @@ static int add_paths(const struct scr_current *c, struct written *w)
  * copy that cannot be read is none to rebuild from. */
 static int add_header_paths(const struct scr_redhead *h, struct written *w)
 {
+    const scr_hash *dset = h->current->dset;
     int rc = add_paths(h->current, w);
+    if (rc == SCR_OK && w->dset == NULL && dset != NULL)
+        rc = (w->dset = scr_hash_dup(dset)) != NULL ? SCR_OK : SCR_E_NOMEM;
     for (int j = 0; j < SCR_EC_MAX && rc == SCR_OK; j++) {
         struct scr_current *c = NULL;
         if (h->copy[j].p == NULL)
@@ -380,18 +384,17 @@ static int add_set_paths(const struct scr_scan *s, const struct scr_scan_set *se
 
 static int check_not_written_over(struct scr_scan *s, struct scr_err *err)
 {
-    struct written w = { SCR_REALDIR_OF(s->env, s->p), SCR_TABLE_OF(struct scr_item) };
-    int rc = SCR_OK;
+    struct written w = { SCR_REALDIR_OF(s->env, s->p), SCR_TABLE_OF(struct scr_item),
+                         NULL };
+    struct scr_dataset d;
+    int rc;
     for (SCR_EACH(const struct scr_scan_set, set, &s->sets))
-        if (rc == SCR_OK)
-            rc = add_set_paths(s, set, &w);
-    if (rc != SCR_OK)
-        scr_no_memory(err);
-    else
-        rc = scr_paths_written_over(s->env, s->p, s->id, &w.paths, &s->newer, err);
-    if (rc == SCR_OK && s->newer > 0)
-        rc = scr_fail(err, SCR_E_LOST, 0, "its files were written over by dataset %d",
-                      s->newer);
+        TRY_OUT(add_set_paths(s, set, &w) == SCR_OK ? SCR_OK : scr_no_memory(err));
+    if (w.dset == NULL || scr_dataset_get(w.dset, &d, NULL) != SCR_OK || d.id != s->id)
+        d = (struct scr_dataset){ .id = s->id };
+    TRY_OUT(scr_paths_written_over(s->env, s->p, &d, &w.paths, &s->newer, err));
+out:
+    scr_hash_delete(w.dset);
     scr_realdir_fini(&w.real);
     scr_table_fini(&w.paths);
     return rc;

@@ -155,26 +155,24 @@ static int find_others(struct scr_move *m, const struct scr_rank2file *files,
     return rc == SCR_OK && m->newer > 0 ? each_file(m, files, check_free, err) : rc;
 }
 
-static int check_newest(const struct scr_move *m, const struct scr_table *paths,
-                        struct scr_err *err)
+static int check_newest(const struct scr_move *m, const struct scr_dataset *d,
+                        const struct scr_table *paths, struct scr_err *err)
 {
-    int newer = 0;
-    int rc = scr_paths_written_over(m->env, m->p, m->id, paths, &newer, err);
-    return rc == SCR_OK && newer > 0
-               ? scr_fail(err, SCR_E_LOST, 0,
-                          "dataset %d: its files were written over by dataset %d",
-                          m->id, newer)
-               : rc;
+    int newer;
+    int rc = scr_paths_written_over(m->env, m->p, d, paths, &newer, err);
+    if (rc == SCR_E_LOST)
+        scr_err_prefix(err, "dataset %d", m->id);
+    return rc;
 }
 
 /* Flushes to these paths are cancelled. A dataset that became complete before that may
  * be newer. */
-static int give_up_others(const struct scr_move *m, const struct scr_table *paths,
-                          struct scr_err *err)
+static int give_up_others(const struct scr_move *m, const struct scr_dataset *d,
+                          const struct scr_table *paths, struct scr_err *err)
 {
     size_t n = 0;
     TRY(scr_paths_give_up(m->env, m->p, m->id, paths, &n, err));
-    return check_newest(m, paths, err);
+    return check_newest(m, d, paths, err);
 }
 
 static int place(struct scr_move *m, const scr_hash *dset,
@@ -182,17 +180,20 @@ static int place(struct scr_move *m, const scr_hash *dset,
 {
     struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     struct scr_ids others = { 0 };
-    int rc =
-        scr_paths_add_listed(m->env, m->p, files, &paths) ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && (rc = check_newest(m, &paths, err)) == SCR_OK &&
-        (rc = each_file(m, files, check_file, err)) == SCR_OK &&
-        (rc = give_up_others(m, &paths, err)) == SCR_OK &&
-        (rc = find_others(m, files, &paths, &others, err)) == SCR_OK &&
-        (rc = scr_prefix_record_write(m->env, m->p, m->id, SCR_PLACING, dset, err)) ==
-            SCR_OK &&
-        (rc = demote_others(m, &others, err)) == SCR_OK &&
-        (rc = each_file(m, files, place_file, err)) == SCR_OK)
-        rc = scr_move_sync(m, err);
+    struct scr_dataset d;
+    int rc;
+    TRY_OUT(scr_dataset_get(dset, &d, err));
+    TRY_OUT(scr_paths_add_listed(m->env, m->p, files, &paths) ? SCR_OK
+                                                              : scr_no_memory(err));
+    TRY_OUT(check_newest(m, &d, &paths, err));
+    TRY_OUT(each_file(m, files, check_file, err));
+    TRY_OUT(give_up_others(m, &d, &paths, err));
+    TRY_OUT(find_others(m, files, &paths, &others, err));
+    TRY_OUT(scr_prefix_record_write(m->env, m->p, m->id, SCR_PLACING, dset, err));
+    TRY_OUT(demote_others(m, &others, err));
+    TRY_OUT(each_file(m, files, place_file, err));
+    TRY_OUT(scr_move_sync(m, err));
+out:
     scr_ids_fini(&others);
     scr_table_fini(&paths);
     return rc;

@@ -39,7 +39,7 @@ int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p,
  * complete no longer, and a pending one is cancelled. dset: of the dataset. The files
  * are in the stage, or, if an earlier call died, in place already: of neither is
  * SCR_E_MISSING, and nothing else is done then. rank2file is written and the index says
- * COMPLETE=0 before. SCR_E_LOST: a newer complete dataset lists one of the paths.
+ * COMPLETE=0 before. SCR_E_LOST: as scr_paths_written_over (store/paths.h).
  * SCR_E_VERSION: one whose list this version cannot read may, and a file would be
  * replaced. SCR_E_OUTSIDE, SCR_E_UNSAFE: a destination that cannot be. */
 int scr_stage_place(const struct scr_env *env, const struct scr_prefix *p, int id,

@@ -3,6 +3,7 @@
 #include "store/paths.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dir.h"
 #include "base/path.h"
@@ -235,19 +236,43 @@ out:
     return rc;
 }
 
-int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, const struct scr_table *paths, int *by,
-                           struct scr_err *err)
+/* Two jobs on one prefix directory count alike, so what another job made later may have
+ * the smaller number. */
+static int is_made_later(const struct scr_dataset *d, const struct scr_dataset *than)
 {
-    int *ids = NULL;
-    size_t n = 0;
-    int rc = scr_paths_complete(env, p, id, &ids, &n, err);
+    return d->id < than->id && d->jobid != NULL && than->jobid != NULL &&
+           strcmp(d->jobid, than->jobid) != 0 && than->created > 0 &&
+           d->created > than->created;
+}
+
+static int fail_written_over(const struct scr_dataset *by, int later,
+                             struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_LOST, 0, "its files were written over by dataset %d%s%s",
+                    by->id, later ? ", made later by job " : "",
+                    later ? by->jobid : "");
+}
+
+int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p,
+                           const struct scr_dataset *d, const struct scr_table *paths,
+                           int *by, struct scr_err *err)
+{
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc, common = 0;
     *by = 0;
-    for (size_t i = 0; i < n && ids[i] > id && rc == SCR_OK && *by == 0; i++) {
-        int common = 0;
-        rc = lists_one(env, p, ids[i], paths, &common, err);
-        *by = common ? ids[i] : 0;
+    TRY_OUT(scr_prefix_index_read(env, p, &index, err));
+    for (size_t i = index.n; i-- > 0 && !common;) {
+        const struct scr_index_entry *e = &index.of[i];
+        int later = is_made_later(&e->dset, d);
+        if (!e->complete || (e->id <= d->id && !later))
+            continue;
+        TRY_OUT(lists_one(env, p, e->id, paths, &common, err));
+        if (common) {
+            *by = e->id;
+            rc = fail_written_over(&e->dset, later, err);
+        }
     }
-    free(ids);
+out:
+    scr_index_fini(&index);
     return rc;
 }

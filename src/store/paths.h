@@ -53,9 +53,11 @@ int scr_paths_give_up(const struct scr_env *env, const struct scr_prefix *p, int
 /* Syncs the directories of these files, up to the prefix. */
 int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
                    const struct scr_rank2file *files, struct scr_err *err);
-/* *by: the newest complete dataset after id that lists one of them, 0: none. */
+/* SCR_E_LOST: *by (else 0) is a complete dataset that lists one of the paths of d and
+ * is newer, by its number, or, of another job, as it was made later. Of d the ID is
+ * used, CREATED and JOBID if they are known. */
 int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, const struct scr_table *paths, int *by,
-                           struct scr_err *err);
+                           const struct scr_dataset *d, const struct scr_table *paths,
+                           int *by, struct scr_err *err);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes a dataset in the caches of virtual nodes, one rank a node:
  *
- *     cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE [PREFIX [output|host]]
+ *     cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE [PREFIX [output|host|later]]
  *
  * Rank r is on node n<r>: BASE/vnode.n<r>/USER/scr.JOBID/prefix.<n> is its control and
  * its cache directory, with the identity of PREFIX, else of SCR_PREFIX or the current
  * directory. It wrote rank_<r>.dat of 1000*(r+1)+id bytes, for <prefix>/ckpt.<id>. With
- * PREFIX the flush file there says that the dataset is in cache; it is a checkpoint, or
- * output. host: all ranks are on one node that is not virtual, BASE/USER/... */
+ * PREFIX the flush file there says that the dataset is in cache. It is a checkpoint, or
+ * output. host: all ranks are on one node that is not virtual, BASE/USER/... later: it
+ * was made after those without this word. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,8 +174,10 @@ int main(int argc, char **argv)
               scr_scheme_parse(argv[5], &scheme) && scr_parse_int(argv[6], &ranks) &&
               scr_parse_int(argv[7], &set_size) && ranks <= MAX && set_size >= 1,
           "usage: cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE "
-          "[PREFIX [output|host]]");
-    is_on_host = argc == 10 && strcmp(argv[9], "host") == 0;
+          "[PREFIX [output|host|later]]");
+    const char *word = argc == 10 ? argv[9] : "";
+    const int64_t created = 1312850690668536;
+    is_on_host = strcmp(word, "host") == 0;
     char *name = scr_asprintf("ckpt.%d", id);
     const struct scr_dataset d = { .id = id,
                                    .name = name,
@@ -182,9 +185,10 @@ int main(int argc, char **argv)
                                    .files = (uint64_t)ranks,
                                    .ckpt = id,
                                    .complete = 1,
-                                   .created = 1312850690668536 + id,
-                                   .is_ckpt = argc < 10 || is_on_host,
-                                   .is_output = argc == 10 && !is_on_host };
+                                   .created = created + id +
+                                              (strcmp(word, "later") == 0 ? 1000 : 0),
+                                   .is_ckpt = strcmp(word, "output") != 0,
+                                   .is_output = strcmp(word, "output") == 0 };
     dset = scr_hash_new();
     check(scr_dataset_set(dset, &d) == SCR_OK, "dataset");
     struct scr_prefix prefix;

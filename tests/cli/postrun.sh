@@ -281,6 +281,29 @@ check "one is given up" ! -e p/.scr/scr.dataset.5/outgoing.scr
 check "the other is not" -e p/.scr/scr.dataset.6/outgoing.scr
 listed '*     7 YES   ckpt.7' '      6 NO    ckpt.6'
 
+# --- another job wrote files of the same names under a smaller number: it has not lost what it made later ---
+for later in "" later; do
+    clean
+    job 7 XOR 3 3
+    cli_cache "$tmp/base" user other 6 XOR 3 3 "$p" $later || exit 99
+    run env SCR_JOB_ID=other scr_postrun
+    has 0 "dataset 6 (ckpt.6): complete in"
+    cp lists/* p/.scr/scr.dataset.6
+    mkdir p/ckpt.7
+    echo theirs >p/ckpt.7/rank_0.dat
+    run scr_postrun
+    if [ -n "$later" ]; then
+        warns 1 "not saved: dataset 7 is not whole: its files were written over by dataset 6, made later by job other"
+        check "what was made later stays" "$(cat p/ckpt.7/rank_0.dat)" = theirs
+        listed '      7 NO    ckpt.7' '*     6 YES   ckpt.6'
+        run scr_index --drop ckpt.6
+        has_status 0
+        run scr_postrun
+    fi
+    has 0 "dataset 7 (ckpt.7): complete in"
+    saved 7
+done
+
 # --- no node is left; no space; no permission; killed ---
 clean
 job 7 XOR 3 3
