@@ -66,11 +66,11 @@ class Case:
             rivals_of(v, self.versions) or any(o.id == v.id for o in self.versions if o is not v))
 
     def is_threatened(self, v):
-        """A start flushes a newer one to its paths; or passes over it, for a dataset of another job in this cache
-        that has its number (P14)."""
+        """A start flushes a newer one to its paths, or completes one that waits there for its names, of any job; or
+        passes over it, for a dataset of another job in this cache that has its number (P14)."""
         here = [o for o in self.versions if self.job in o.seen and o is not v]
-        rivals = rivals_of(v, self.versions)
-        return any(o.closed and not o.stored and o in rivals or v.job != self.job and o.id in (0, v.id) for o in here)
+        return any(o.closed and not o.stored and (o in here or o.bypass) for o in rivals_of(v, self.versions)) or \
+            any(v.job != self.job and o.id in (0, v.id) for o in here)
 
     def may_retire(self, v):
         """A global restart flushes newer ones, and SCR_PREFIX_SIZE is what stays then."""
@@ -293,7 +293,8 @@ class Case:
     def check_current(self, got):
         """Without a cache the index decides, by a name that several may have; a start completes a newer one that waits
         for its names first."""
-        listed = [v for v in self.versions if v.stored and v.name == self.current and not v.doubtful]
+        listed = [v for v in self.versions
+                  if v.stored and v.name == self.current and not v.doubtful and not self.is_threatened(v)]
         is_called_so = got in listed or got.doubtful and got.name == self.current
         if not listed or is_called_so or self.limit is not None or self.refused:
             return
