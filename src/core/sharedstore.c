@@ -185,23 +185,52 @@ int scr_shared_read(const struct scr_ctx *ctx, const char *cache, int id, int ra
 
 /* --- start --- */
 
-/* The entry of a rank, unless a control directory had it. */
-static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
+/* What a run that died began under this number, on a node that was not of the run which
+ * then made the dataset of the store. Its files go, but for those of the same names. */
+static int drop_begun(struct scr_ctx *ctx, int id, int rank, const scr_filemap *store,
                       struct scr_err *err)
+{
+    struct scr_dataset was, is;
+    scr_filemap *map = ctx->cache.map;
+    if (scr_dataset_get(scr_filemap_get_dataset(map, id, rank), &was, NULL) != SCR_OK ||
+        scr_dataset_get(scr_filemap_get_dataset(store, id, rank), &is, NULL) !=
+            SCR_OK ||
+        scr_dataset_is_same(&was, &is))
+        return SCR_OK;
+    for (SCR_FILES(f, map, id, rank))
+        if (scr_filemap_get_meta(store, id, rank, f->item.name) == NULL)
+            TRY(scr_file_remove(ctx->env.sys, f->item.name, err));
+    scr_filemap_remove_rank_by_dataset(map, id, rank);
+    return SCR_OK;
+}
+
+/* The entry of a rank, unless a control directory had it. *changed: it came. */
+static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
+                      int *changed, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     const scr_hash *desc = scr_filemap_get_desc(ctx->cache.map, id, rank);
     if (scr_redplace_get(desc).store != NULL)
         return SCR_OK;
     char *path = copy_path(cache, id, rank);
-    TRY(path ? SCR_OK : scr_no_memory(err));
-    int rc = scr_filemap_read(ctx->env.sys, path, ctx->cache.map, &why);
+    scr_filemap *one = scr_filemap_new();
+    int rc;
+    TRY_OUT(path && one ? SCR_OK : scr_no_memory(err));
+    rc = scr_filemap_read(ctx->env.sys, path, one, &why);
+    if (rc == SCR_OK) {
+        TRY_OUT(drop_begun(ctx, id, rank, one, err));
+        rc = scr_filemap_take(ctx->cache.map, one);
+        *changed = 1;
+    } else if (rc != SCR_E_NOMEM) {
+        if (rc != SCR_E_NOENT)
+            scr_log(&ctx->local_log, SCR_LOG_WARN, "%s", why.text);
+        rc = SCR_OK; /* without it the redundancy of the dataset decides */
+    }
+    TRY_OUT(rc == SCR_OK ? rc : scr_no_memory(err));
+out:
+    scr_filemap_delete(one);
     free(path);
-    if (rc == SCR_E_NOMEM)
-        return scr_no_memory(err);
-    if (rc != SCR_OK && rc != SCR_E_NOENT)
-        scr_log(&ctx->local_log, SCR_LOG_WARN, "%s", why.text);
-    return SCR_OK; /* without it the redundancy of the dataset decides */
+    return rc;
 }
 
 /* The rank in "filemap_<rank>.scrinfo"; -1: that is not what name is. */
@@ -216,7 +245,7 @@ static int rank_in(const char *name)
 }
 
 /* Uses the existing entries: the number of ranks in an entry may be any. */
-static int adopt_listed(struct scr_ctx *ctx, const char *cache, int id,
+static int adopt_listed(struct scr_ctx *ctx, const char *cache, int id, int *changed,
                         struct scr_err *err)
 {
     const struct scr_comm *world = &ctx->world;
@@ -228,7 +257,7 @@ static int adopt_listed(struct scr_ctx *ctx, const char *cache, int id,
     for (size_t i = 0; i < n; i++) {
         int r = rank_in(names[i]);
         if (r >= world->size && r % world->size == world->rank)
-            TRY_OUT(adopt_rank(ctx, cache, id, r, err));
+            TRY_OUT(adopt_rank(ctx, cache, id, r, changed, err));
     }
 out:
     scr_names_free(names, n);
@@ -240,15 +269,15 @@ out:
  * number may be true, the entries that this rank takes are looked for by their names.
  */
 static int adopt_more(struct scr_ctx *ctx, const char *cache, int id, int ranks,
-                      struct scr_err *err)
+                      int *changed, struct scr_err *err)
 {
     enum { MOST = 1000 };
     const struct scr_comm *world = &ctx->world;
     if (ranks / world->size > MOST)
-        return adopt_listed(ctx, cache, id, err);
+        return adopt_listed(ctx, cache, id, changed, err);
     for (int r = world->rank; r < ranks - world->size;) {
         r += world->size;
-        TRY(adopt_rank(ctx, cache, id, r, err));
+        TRY(adopt_rank(ctx, cache, id, r, changed, err));
     }
     return SCR_OK;
 }
@@ -257,15 +286,14 @@ static int adopt_more(struct scr_ctx *ctx, const char *cache, int id, int ranks,
  * one modulo the number of ranks now. */
 static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
 {
-    int before = scr_filemap_num_ranks_by_dataset(ctx->cache.map, id);
-    int rc = adopt_rank(ctx, cache, id, ctx->world.rank, err);
+    int changed = 0;
+    TRY(adopt_rank(ctx, cache, id, ctx->world.rank, &changed, err));
     const scr_hash *desc = scr_filemap_get_desc(ctx->cache.map, id, ctx->world.rank);
     int ranks = scr_redplace_get(desc).ranks;
-    if (rc == SCR_OK && ranks > ctx->world.size)
-        rc = adopt_more(ctx, cache, id, ranks, err);
-    if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(ctx->cache.map, id) == before)
-        return rc;
-    return scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err);
+    if (ranks > ctx->world.size)
+        TRY(adopt_more(ctx, cache, id, ranks, &changed, err));
+    return changed ? scr_cntl_write(&ctx->env, &ctx->cntl, ctx->cache.map, err)
+                   : SCR_OK;
 }
 
 static int is_anothers(const struct scr_ctx *ctx, int rank)
