@@ -19,6 +19,7 @@ CHANGES = {"SCR_FLUSH": "0123", "SCR_FLUSH_ASYNC": "01", "SCR_PREFIX_SIZE": "012
 class Draw:
     def __init__(self, seed):
         self.rng, self.power = random.Random(seed), random.Random(f"{seed} power")
+        self.both = random.Random(f"{seed} ensemble")
         self.lines = []
 
     def chance(self, p):
@@ -36,8 +37,10 @@ class Draw:
         self.cases = [self.case() for _ in range(self.pick(1, 1, 2))]
         for _ in range(self.pick(2, 3, 3, 4, 4, 5, 6)):
             self.run()
+            self.ensemble()
             self.between()
         self.run()
+        self.ensemble()
         has_daemon = any("DAEMON" in line for line in self.lines)
         return self.lines if has_daemon else [self.lose_power(line) for line in self.lines]
 
@@ -115,6 +118,18 @@ class Draw:
         if self.chance(0.3) and ranks == self.ranks:
             self.lines.append(f"guess {case} {job} {ranks} {' '.join(env)}")
         self.lines.append(f"run {case} {job} {ranks} {' '.join(env)}: {'; '.join(self.steps(ranks, case))}")
+
+    def ensemble(self):
+        """In place of the run that was drawn last, where there are two cases."""
+        if len(self.cases) < 2 or self.both.random() > 0.25:
+            return
+        rng, self.rng = self.rng, self.both
+        first = self.rng.randrange(1, self.ranks)
+        order = self.pick([0, 1], [1, 0])
+        parts = [f"{case} {ranks} : {'; '.join(self.steps(ranks, case))}"
+                 for case, ranks in zip(order, [first, self.ranks - first])]
+        self.lines[-1] = f"ensemble {self.pick('a', 'a', 'a', 'b')} {' | '.join(parts)}"
+        self.rng = rng
 
     def steps(self, ranks, case):
         steps = ["init", "restart" if not self.chance(0.08) else f"refuse={self.rng.randrange(ranks)}"]

@@ -147,6 +147,26 @@ int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
     return MPI_SUCCESS;
 }
 
+int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *handler)
+{
+    (void)comm;
+    *handler = MPI_ERRORS_RETURN;
+    return MPI_SUCCESS;
+}
+
+int MPI_Errhandler_free(MPI_Errhandler *handler)
+{
+    *handler = MPI_ERRHANDLER_NULL;
+    return MPI_SUCCESS;
+}
+
+int MPI_Comm_test_inter(MPI_Comm comm, int *flag)
+{
+    (void)comm;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
 int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy,
                            MPI_Comm_delete_attr_function *f, int *key, void *extra)
 {

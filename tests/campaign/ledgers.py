@@ -1,10 +1,40 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The steps of a run, and the ledgers in which its ranks noted what came of them."""
 import collections
+import dataclasses
 import itertools
 import os
 
+from versions import Run
+
 DEADLY, UNNOTICED = ("before", "after"), ("EINTR", "short", "trace", "lie+") # of what strikes a call
+
+
+@dataclasses.dataclass
+class Member:
+    """A program on some ranks, from its plan to what came of it."""
+    case: object
+    serial: int
+    spread: tuple
+    steps: list
+    script: str
+    ledger: str
+
+    def shift(self, first, settings):
+        """In an ensemble it begins at rank first, and sets what its case has."""
+        def moved(step):
+            what, _, where = step.partition("=")
+            rank, _, when = where.partition(":")
+            return f"{what}={int(rank) + first}:{when}" if what in ("die", "alone") else step
+        self.steps = [new for step in self.steps for new in (*(settings if step == "init" else ()), moved(step))]
+
+    def read(self):
+        self.entries, self.closes, self.paths = read_ledgers(self.ledger, len(self.spread))
+
+    def tell(self, job, extra, died):
+        """Its case, what it saw."""
+        self.case.run(Run(self.serial, job, self.spread, dict(self.case.settings, **extra), self.entries, self.closes,
+                          self.paths, faults_of(self.steps), self.case.levels, died))
 
 
 def faults_of(steps):

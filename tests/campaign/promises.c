@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One run of a program that promises.py plans:
  *
- *     promises SCRIPT LEDGER SEED SERIAL STYLE
+ *     promises RANKS DIRECTORY SCRIPT LEDGER SEED SERIAL STYLE …
  *
+ * All ranks, or, where these words come again, an ensemble: the next RANKS ranks with
+ * their own communicator. They work in DIRECTORY.
  * SCRIPT has a line a step, the same for all ranks. Each rank appends a line to
  * LEDGER.<rank> after each call, synced: what the call returned, and at a restart what
  * was offered and read. SEED, and a number counted on from SERIAL, are in every byte
  * that is written. STYLE: u, s or c: a name for each dataset, for each step, or one for
  * all; f: one directory for all files, whatever the name of the dataset.
  *
+ *     config=NAME=VALUE                          a setting of the program
  *     init  finalize  restart  refuse=RANK       the calls; RANK finds its data wrong
  *     ckpt=SHAPE  output=SHAPE  both=SHAPE       a dataset of that shape (below)
  *     invalid=RANK  broken=SHAPE                 RANK passes 0; no rank completes it
@@ -41,16 +44,20 @@ extern char **environ;
 /* What files a rank writes. */
 enum { PLAIN, LARGE, MANY, EMPTY, SOME, DEEP, SHARED, HEADER, SHAPES };
 enum { NAME = 64, PATH = 160, MOST = 1 << 18, PERIOD = 509, BLOCK = 1000, NAMES = 256 };
+enum { SETTINGS = 200 };
 
 /* At the beginning of the first file of a rank: what all its bytes depend on. */
 struct stamp {
     int32_t seed, serial, step, ranks, rank, file, shape, bytes;
 };
 
+static MPI_Comm world; /* of the ranks of this script */
 static int rank, size, nnames;
 static const char *ledger, *style;
 static struct stamp now; /* of what is written next */
 static char names[NAMES][NAME];
+static char *settings[SETTINGS]; /* of this program, also for commands it starts */
+static int nsettings;
 static pid_t beside;
 static unsigned char data[MOST], want[MOST];
 
@@ -73,7 +80,7 @@ __attribute__((format(printf, 1, 2))) static void note(const char *fmt, ...)
 static int least_all(int n)
 {
     int all = 0;
-    MPI_Allreduce(&n, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(&n, &all, 1, MPI_INT, MPI_MIN, world);
     return all;
 }
 
@@ -221,8 +228,8 @@ static int read_all(const char *set, struct stamp *first)
 {
     int ranks = 0, worst = SCR_Restart_ranks(&ranks) == SCR_SUCCESS ? RIGHT : WRONG;
     int has = rank == 0 && read_stamp(set, 0, first);
-    MPI_Bcast(&has, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Bcast(first, sizeof *first, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&has, 1, MPI_INT, 0, world);
+    MPI_Bcast(first, sizeof *first, MPI_BYTE, 0, world);
     if (!has || ranks != first->ranks)
         return has ? WRONG : MISSING;
     for (int of = rank; of < ranks; of += size)
@@ -347,8 +354,16 @@ static pid_t start_command(char *text)
     words[n] = NULL;
     snprintf(path, sizeof path, "%s", getenv("TEST_SCR"));
     words[0] = path;
+    for (int i = 0; i < nsettings; i++)
+        putenv(settings[i]);
     if (posix_spawn(&pid, path, NULL, NULL, words, environ) != 0)
         MPI_Abort(MPI_COMM_WORLD, 5);
+    for (int i = 0; i < nsettings; i++) {
+        char name[NAME];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(settings[i], "="),
+                 settings[i]);
+        unsetenv(name);
+    }
     return pid;
 }
 
@@ -358,7 +373,7 @@ static void end_command(pid_t pid)
     if (rank == 0 && pid > 0)
         waitpid(pid, &status, 0);
     status = WIFEXITED(status) ? WEXITSTATUS(status) : 200;
-    MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&status, 1, MPI_INT, 0, world);
     note("ran %d\n", status);
 }
 
@@ -385,12 +400,20 @@ static pid_t run_command(char *text)
  * when SCR_Init fails. */
 static void init(void)
 {
-    int rc = SCR_Init();
+    int rc = world == MPI_COMM_WORLD ? SCR_Init() : SCR_Init_comm(world);
     note("init %d\n", rc);
     if (rc == SCR_SUCCESS)
         return;
     MPI_Finalize();
     exit(0);
+}
+
+static void config(char *setting)
+{
+    SCR_Config_comm(world, setting);
+    if (SCR_Last_error(NULL) != SCR_SUCCESS || nsettings == SETTINGS)
+        MPI_Abort(MPI_COMM_WORLD, 6);
+    settings[nsettings++] = strdup(setting);
 }
 
 static void finalize(void)
@@ -433,7 +456,9 @@ static int do_data(const char *what, int n)
 
 static int do_plain(const char *what, char *arg)
 {
-    if (strcmp(what, "init") == 0)
+    if (strcmp(what, "config") == 0)
+        config(arg);
+    else if (strcmp(what, "init") == 0)
         init();
     else if (strcmp(what, "finalize") == 0)
         finalize();
@@ -469,20 +494,38 @@ static void do_script(const char *path)
         MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
+/* Of an ensemble the member that this rank is in: its words. */
+static char **join(int argc, char **argv)
+{
+    enum { WORDS = 7 };
+    int at = 1, end = (int)strtol(argv[1], NULL, 10);
+    for (; rank >= end && at + 2 * WORDS <= argc; at += WORDS)
+        end += (int)strtol(argv[at + WORDS], NULL, 10);
+    if (rank >= end || at + WORDS > argc)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    if (argc > 1 + WORDS)
+        MPI_Comm_split(MPI_COMM_WORLD, at, 0, &world);
+    return argv + at;
+}
+
 int promises(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc != 6)
+    MPI_Comm_rank(world = MPI_COMM_WORLD, &rank);
+    if (argc < 8)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    ledger = argv[2];
-    mishap_job(ledger);
-    now.seed = (int32_t)strtol(argv[3], NULL, 10);
-    now.serial = (int32_t)strtol(argv[4], NULL, 10);
+    mishap_job(argv[4]);
+    argv = join(argc, argv);
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    if (chdir(argv[1]) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    ledger = argv[3];
+    now.seed = (int32_t)strtol(argv[4], NULL, 10);
+    now.serial = (int32_t)strtol(argv[5], NULL, 10);
     now.ranks = size;
-    style = argv[5];
-    do_script(argv[1]);
+    style = argv[6];
+    do_script(argv[2]);
     strike_spare();
     MPI_Finalize();
     return 0;

@@ -8,6 +8,7 @@ A history is some runs and what happens between them: a line each, drawn from on
     case STYLE NAME=VALUE… level=SCHEME:…        a prefix directory, of promises.c's style; Level of versions.py
     conf CASE level=SCHEME:…                     other levels from now on
     run CASE JOB RANKS NAME=VALUE… : STEP; …     STEP: of promises.c; trace: its calls are counted; lost=SEED: see strike
+    ensemble JOB CASE RANKS : STEP; … | CASE …   several programs in one, each on the next ranks
     lose NODE [SPARE]                            with what it stores; a spare takes its place, or it is empty
     turn N                                       ranks move N nodes on
     away NODE SPARE, back SPARE NODE             a node that cannot be reached, with what it stores, and is back
@@ -24,6 +25,7 @@ import argparse
 import collections
 import concurrent.futures
 import glob
+import itertools
 import os
 import random
 import re
@@ -39,9 +41,9 @@ import lost
 import versions
 from draw import LOOKS, Draw
 from launcher import HUNG, PATIENCE, Hung, Launcher, kill_marked
-from ledgers import DEADLY, UNNOTICED, faults_of, read_ledgers
+from ledgers import DEADLY, UNNOTICED, Member, faults_of
 from spec import Case
-from versions import SHARED_STORE, Level, Run
+from versions import SHARED_STORE, Level
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WHERE = os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
@@ -130,38 +132,69 @@ class History:
 
     # --- a run ---
 
-    def do_run(self, number, job, ranks, *rest):
-        rest = " ".join(rest)
-        extra, steps = rest.split(":", 1)
-        extra = dict(word.split("=", 1) for word in extra.split())
-        case, ranks = self.cases[int(number) % len(self.cases)], int(ranks)
-        spread = tuple(self.nodes[:ranks])
+    def member(self, number, first, ranks, steps):
+        """A program that runs on these ranks."""
+        case, ranks, self.runs = self.cases[int(number) % len(self.cases)], int(ranks), self.runs + 1
         steps = [step.strip() for step in steps.split(";") if step.strip()]
         self.counts.update(step.split("=")[0] for step in steps)
-        self.runs += 1
-        env = dict(self.environment(case, job, spread), SCR_VNODES=",".join(spread), **extra)
-        script, ledger = self.path(f"script{self.runs}"), self.path(f"ledger{self.runs}")
-        with open(script, "w", encoding="utf-8") as f:
-            f.writelines(self.place(step, case) + "\n" for step in steps if not step.startswith(("lost", "trace")))
-        seed = next((step[5:] for step in steps if step.startswith("lost=")), "")
-        before = lost.Disk(case.prefix) if seed else None
-        if any(step.startswith(("strike", "lost", "trace")) for step in steps):
+        return Member(case, self.runs, tuple(self.nodes[first:first + ranks]), steps,
+                      self.path(f"script{self.runs}"), self.path(f"ledger{self.runs}"))
+
+    def do_run(self, number, job, ranks, *rest):
+        extra, steps = " ".join(rest).split(":", 1)
+        extra = dict(word.split("=", 1) for word in extra.split())
+        one = self.member(number, 0, ranks, steps)
+        env = dict(self.environment(one.case, job, one.spread), SCR_VNODES=",".join(one.spread), **extra)
+        seed = next((step[5:] for step in one.steps if step.startswith("lost=")), "")
+        before = lost.Disk(one.case.prefix) if seed else None
+        if any(step.startswith(("strike", "lost", "trace")) for step in one.steps):
             env.update(self.tracing())
-        self.sabotage("before", case)
-        statuses = self.launcher.run(len(spread), case.prefix, self.path("log"), env,
-                                     [script, ledger, str(case.seed), str(self.runs * 1000), case.style])
-        died = os.path.exists(f"{ledger}.died")
+        self.sabotage("before", one.case)
+        died = self.launch(job, [one], env, one.steps)
+        self.sabotage("after", one.case)
+        self.read_trace(before, seed)
+        one.tell(job, extra, died)
+        self.lost_power(before)
+        self.doubt_others(one.case, job, one.steps)
+
+    def do_ensemble(self, job, *rest):
+        members = []
+        for text in " ".join(rest).split("|"):
+            (number, ranks), steps = text.split(":")[0].split(), text.split(":", 1)[1]
+            members.append(self.member(number, sum(len(m.spread) for m in members), ranks, steps))
+        env, settings = self.environment(members[0].case, job, self.nodes), []
+        for m in members:
+            own = dict(self.environment(m.case, job, m.spread), SCR_VNODES=",".join(m.spread))
+            settings.append([f"config={k}={own[k]}" for k in ("SCR_PREFIX", "SCR_CONF_FILE", "SCR_VNODES",
+                                                              *m.case.settings)])
+        for setting in itertools.chain(*settings):
+            env.pop(setting.split("=")[1], None)
+        for m, own in zip(members, settings):
+            m.shift(sum(len(o.spread) for o in members[:members.index(m)]), own)
+        died = self.launch(job, members, env, [step for m in members for step in m.steps])
+        for m in members:
+            m.tell(job, {}, died)
+            self.doubt_others(m.case, job, m.steps)
+
+    def launch(self, job, members, env, steps):
+        """1 if they died, as planned."""
+        words = []
+        for m in members:
+            with open(m.script, "w", encoding="utf-8") as f:
+                f.writelines(self.place(step, m.case) + "\n" for step in m.steps
+                             if not step.startswith(("lost", "trace")))
+            words += [str(len(m.spread)), m.case.prefix, m.script, m.ledger, str(m.case.seed), str(m.serial * 1000),
+                      m.case.style]
+        case = members[0].case
+        statuses = self.launcher.run(sum(len(m.spread) for m in members), case.prefix, self.path("log"), env, words)
+        died = os.path.exists(f"{members[0].ledger}.died")
         if any(statuses) and not died and not self.may_fail(case, job, statuses, steps):
             case.say(f"status {statuses}, and no process died as planned")
-        entries, closes, paths = read_ledgers(ledger, len(spread))
-        self.told += [f"    {' '.join([word, *args])}" for word, args in entries]
+        for m in members:
+            m.read()
+            self.told += [f"    {' '.join([word, *args])}" for word, args in m.entries]
         self.told.append(f"    status {' '.join(map(str, statuses))}{' died' * died}")
-        self.sabotage("after", case)
-        self.read_trace(before, seed)
-        case.run(Run(self.runs, job, spread, dict(case.settings, **extra), entries, closes, paths,
-                     faults_of(steps), case.levels, died))
-        self.lost_power(before)
-        self.doubt_others(case, job, steps)
+        return died
 
     def tracing(self):
         return {"TEST_TRACE": self.path("trace"), "TEST_BELOW": self.dir}
