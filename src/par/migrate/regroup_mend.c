@@ -169,10 +169,10 @@ static int mend_set(struct scr_regrouping *g, const struct scr_judged *set,
                                        .out = (const char *const *)p.out },
             rebuilt, err);
     for (int i = 0; i < p.n && rc == SCR_OK; i++) {
-        if (!(rebuilt[i] & SCR_HAVE_DATA))
+        if (set->member[i].data >= 0)
             continue;
         rc = adopt(g, set->member[i].rank, p.out[i], p.dir[i], err);
-        g->rebuilt++;
+        g->rebuilt += (rebuilt[i] & SCR_HAVE_DATA) != 0; /* it may have no files */
     }
     paths_fini(&p);
     return rc;
