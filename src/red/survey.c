@@ -423,18 +423,24 @@ static struct scr_survey_set *find_set(struct scr_survey_dataset *d,
     return set;
 }
 
-/* The redundancy file a rank names, <dataset>/.scr/<name>; NULL: none. */
+/* The redundancy file a rank names, <dataset>/.scr/<name>; NULL: none. Nothing is
+ * recorded yet of one that had just come from another node when the run died. */
 static const char *redfile_of(const struct scr_survey *s, int id, int rank)
 {
+    const char *come = NULL;
     for (SCR_FILES(f, s->map, id, rank)) {
         enum scr_scheme scheme;
         const char *path = f->item.name;
+        const scr_meta *meta = scr_file_meta(f);
         int member, n, set;
-        if (scr_scheme_parse(scr_meta_text(scr_file_meta(f), SCR_META_TYPE), &scheme) &&
-            scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set))
+        if (!scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set))
+            continue;
+        if (scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &scheme))
             return path;
+        if (meta == NULL && scr_file_is_there(s->env->sys, path))
+            come = path;
     }
-    return NULL;
+    return come;
 }
 
 /* <dataset>/rank.<r> from <dataset>/.scr/<redundancy file>. */

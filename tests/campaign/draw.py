@@ -33,7 +33,7 @@ class Draw:
         each = self.pick(1, 1, 2, 3)
         self.nodes = [f"n{i // each + 1}" for i in range(self.ranks)]
         self.spares, self.away = itertools.count(1), None
-        self.lines = [f"world {','.join(self.nodes)}"]
+        self.lines = [f"world {','.join(self.nodes)}{' cntl' * (self.both.random() < 0.2)}"]
         self.cases = [self.case() for _ in range(self.pick(1, 1, 2))]
         for _ in range(self.pick(2, 3, 3, 4, 4, 5, 6)):
             self.run()

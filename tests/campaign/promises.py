@@ -4,7 +4,7 @@
 
 A history is some runs and what happens between them: a line each, drawn from one seed. Lines of a history:
 
-    world NODE,…                                 the node of each rank, of the widest run
+    world NODE,… [CNTL]                          the node of each rank, of the widest run; where control directories are
     case STYLE NAME=VALUE… level=SCHEME:…        a prefix directory, of promises.c's style; Level of versions.py
     conf CASE level=SCHEME:…                     other levels from now on
     run CASE JOB RANKS NAME=VALUE… : STEP; …     STEP: of promises.c; trace: its calls are counted; lost=SEED: see strike
@@ -92,8 +92,8 @@ class History:
         else:
             shutil.rmtree(self.dir, ignore_errors=True)
 
-    def do_world(self, nodes):
-        self.nodes = nodes.split(",")
+    def do_world(self, nodes, cntl="cache"):
+        self.nodes, self.cntl = nodes.split(","), cntl
 
     def do_case(self, style, *words):
         number = len(self.cases)
@@ -121,7 +121,7 @@ class History:
     def environment(self, case, job, nodes):
         """Of a command: each node is named once."""
         env = dict(os.environ, SCR_PREFIX=case.prefix, SCR_CACHE_BASE=self.path("cache"),
-                   SCR_CNTL_BASE=self.path("cache"), SCR_USER_NAME="tester", SCR_JOB_ID=job, SCR_QUIET="1",
+                   SCR_CNTL_BASE=self.path(self.cntl), SCR_USER_NAME="tester", SCR_JOB_ID=job, SCR_QUIET="1",
                    SCR_CONF_FILE=self.path(f"conf{case.number}"), SCR_VNODES=",".join(dict.fromkeys(nodes)),
                    SCR_RESOURCE_MANAGER="NONE", TEST_SCR=self.args.scr, TEST_RUNS_OF=os.path.basename(self.dir),
                    SCR_TRANSFER_PROGRAM=f"{self.args.scr}_transfer", SCR_TRANSFER_TIMEOUT="5", TMPDIR=self.dir)
