@@ -133,7 +133,7 @@ class Case:
     def built(self, id, done):
         for v in self.versions:
             if str(v.id) == id and done and v.closed:
-                v.stored, v.dropped, v.unwanted = v.stored or not self.has_clash(v), False, False
+                v.stored, v.dropped, v.unwanted, v.deleted = v.stored or not self.has_clash(v), False, False, False
                 v.passed = v.name != self.current # the current one stays that
                 for o in self.versions: # of another job: it may be older by its number, and newer by the clock
                     o.doubtful = o.doubtful or o.place == v.place and o.id < v.id
@@ -501,8 +501,9 @@ class Case:
         elif what == "current":
             self.went_back(name)
         else:
-            self.leave(self.named(name), "dropped" if what == "drop" else "deleted", True)
-            for v in self.named(name):
+            reached = [v for v in self.named(name) if v.stored or self.job in v.seen]
+            self.leave(reached, "dropped" if what == "drop" else "deleted", True)
+            for v in reached:
                 if what == "delete":
                     v.cached.pop(self.job, None)
                     if set(v.spread) <= set(self.now.spread):
