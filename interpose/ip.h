@@ -14,8 +14,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <time.h>
+#include <utime.h>
 
 #include "pattern.h"
 
@@ -51,7 +53,16 @@
     F(int, unlinkat, (int, const char *, int))                                         \
     F(int, remove, (const char *))                                                     \
     F(int, chmod, (const char *, mode_t))                                              \
+    F(int, fchmodat, (int, const char *, mode_t, int))                                 \
+    F(int, chown, (const char *, uid_t, gid_t))                                        \
+    F(int, lchown, (const char *, uid_t, gid_t))                                       \
+    F(int, fchownat, (int, const char *, uid_t, gid_t, int))                           \
+    F(int, utime, (const char *, const struct utimbuf *))                              \
+    F(int, utimes, (const char *, const struct timeval *))                             \
+    F(int, utimensat, (int, const char *, const struct timespec *, int))               \
     F(int, access, (const char *, int))                                                \
+    F(int, eaccess, (const char *, int))                                               \
+    F(int, euidaccess, (const char *, int))                                            \
     F(int, faccessat, (int, const char *, int, int))                                   \
     F(int, fstatat, (int, const char *, struct stat *, int))                           \
     F(int, fstatat64, (int, const char *, struct stat64 *, int))                       \

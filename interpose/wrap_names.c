@@ -21,10 +21,8 @@ static int done(int rc, char *a, char *b)
 
 static int exists(const char *path)
 {
-    char *place = scr_ip_look(path);
-    const char *at = place ? place : path;
-    return done(scr_ip_real()->faccessat(AT_FDCWD, at, F_OK, AT_EACCESS) == 0, place,
-                NULL);
+    struct stat st;
+    return lstat(path, &st) == 0;
 }
 
 /* --- rename --- */
@@ -35,7 +33,9 @@ static int refused(const char *from, const char *to, unsigned flags)
 {
     if (flags == 0 || (!scr_ip_forms_checkpoint(from) && !scr_ip_forms_checkpoint(to)))
         return 0;
-    return flags != RENAME_NOREPLACE ? EINVAL : exists(to) ? EEXIST : 0;
+    if (flags != RENAME_NOREPLACE)
+        return EINVAL;
+    return !exists(from) ? ENOENT : exists(to) ? EEXIST : 0;
 }
 
 /* 1: *rc is the result. */
@@ -197,8 +197,11 @@ TRUNCATE(truncate64, off64_t)
 
 /* --- questions --- */
 
-/* They are asked where this process has the file. */
-#define ASK(name, params, plain_args, place_args)                                      \
+/* They are asked where this process has the file. A change is also made in the prefix
+ * directory, where the file may have been flushed. */
+#define ASK(...)    QUESTION(0, __VA_ARGS__)
+#define CHANGE(...) QUESTION(1, __VA_ARGS__)
+#define QUESTION(changes, name, params, plain_args, place_args)                        \
     SCR_API int name params;                                                           \
     SCR_API int name params                                                            \
     {                                                                                  \
@@ -211,11 +214,25 @@ TRUNCATE(truncate64, off64_t)
             rc = place ? scr_ip_real()->name place_args                                \
                        : scr_ip_real()->name plain_args;                               \
         } while (place && rc != 0 && errno == ENOENT && --tries > 0);                  \
+        cause = errno;                                                                 \
+        if (changes && place && rc == 0)                                               \
+            (void)scr_ip_real()->name plain_args;                                      \
+        errno = cause;                                                                 \
         return done(rc, place, NULL);                                                  \
     }
 #define LOOK scr_ip_look(path)
-ASK(chmod, (const char *path, mode_t mode), (path, mode), (place, mode))
+CHANGE(chmod, (const char *path, mode_t mode), (path, mode), (place, mode))
+CHANGE(chown, (const char *path, uid_t user, gid_t group), (path, user, group),
+       (place, user, group))
+CHANGE(lchown, (const char *path, uid_t user, gid_t group), (path, user, group),
+       (place, user, group))
+CHANGE(utime, (const char *path, const struct utimbuf *when), (path, when),
+       (place, when))
+CHANGE(utimes, (const char *path, const struct timeval when[2]), (path, when),
+       (place, when))
 ASK(access, (const char *path, int mode), (path, mode), (place, mode))
+ASK(eaccess, (const char *path, int mode), (path, mode), (place, mode))
+ASK(euidaccess, (const char *path, int mode), (path, mode), (place, mode))
 ASK(stat, (const char *path, struct stat *st), (path, st), (place, st))
 ASK(lstat, (const char *path, struct stat *st), (path, st), (place, st))
 ASK(stat64, (const char *path, struct stat64 *st), (path, st), (place, st))
@@ -239,6 +256,12 @@ static char *look_at(int dir, const char *path)
 /* The same below a directory that is open; dir becomes AT_FDCWD where path changes. */
 #undef LOOK
 #define LOOK look_at(dir, path)
+CHANGE(fchmodat, (int dir, const char *path, mode_t mode, int flags),
+       (dir, path, mode, flags), (AT_FDCWD, place, mode, flags))
+CHANGE(fchownat, (int dir, const char *path, uid_t user, gid_t group, int flags),
+       (dir, path, user, group, flags), (AT_FDCWD, place, user, group, flags))
+CHANGE(utimensat, (int dir, const char *path, const struct timespec when[2], int flags),
+       (dir, path, when, flags), (AT_FDCWD, place, when, flags))
 ASK(faccessat, (int dir, const char *path, int mode, int flags),
     (dir, path, mode, flags), (AT_FDCWD, place, mode, flags))
 ASK(fstatat, (int dir, const char *path, struct stat *st, int flags),
