@@ -206,11 +206,9 @@ out:
     return rc;
 }
 
-static int copy(const char *from, const char *to, enum bytes bytes, struct scr_err *err)
+static int close_copy(int rc, int *fd, const char *to, struct scr_err *err)
 {
-    int fd;
-    int rc = copy_open(from, to, bytes, &fd, err);
-    rc = scr_first(rc, scr_close(sys, &fd, to, err));
+    rc = scr_first(rc, scr_close(sys, fd, to, err));
     if (rc != SCR_OK)
         scr_file_remove(sys, to, NULL);
     return rc;
@@ -218,13 +216,14 @@ static int copy(const char *from, const char *to, enum bytes bytes, struct scr_e
 
 int scr_ip_link(const char *from, const char *to, struct scr_err *err)
 {
+    int fd;
     scr_file_remove(sys, to, NULL);
     if (sys->linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0)
         return SCR_OK;
-    return copy(from, to, ALL_BYTES, err);
+    return close_copy(copy_open(from, to, ALL_BYTES, &fd, err), &fd, to, err);
 }
 
-/* --- leaving the stage --- */
+/* --- descriptors that follow their file --- */
 
 /* A descriptor of the program, and the one that takes its place. */
 struct move {
@@ -241,9 +240,30 @@ static int writes_to(int fd, const struct scr_ip_file *f)
            st.st_ino == place.st_ino;
 }
 
-/* m->own: where `to` is open, as and at the offset where m->fd writes. */
-static int prepare(struct move *m, int to, const char *name, struct scr_err *err)
+/* 1: they have one offset, as dup makes them: it moves for both. */
+static int are_one(int a, int b)
 {
+    off_t at = sys->lseek(a, 0, SEEK_CUR);
+    if (at < 0 || sys->lseek(b, 0, SEEK_CUR) != at)
+        return 0;
+    int one = sys->lseek(a, at + 1, SEEK_SET) == at + 1 &&
+              sys->lseek(b, 0, SEEK_CUR) == at + 1;
+    sys->lseek(a, at, SEEK_SET);
+    return one;
+}
+
+/* m->own: where `to` is open, as and at the offset where m->fd writes; of those from
+ * `first` on, one that has its offset with m->fd has it also then. */
+static int prepare(const struct move *first, struct move *m, int to, const char *name,
+                   struct scr_err *err)
+{
+    for (; first < m; first++) {
+        if (!are_one(first->fd, m->fd))
+            continue;
+        m->own = fcntl(first->own, F_DUPFD_CLOEXEC, 0);
+        return m->own >= 0 ? SCR_OK
+                           : scr_fail(err, SCR_E_IO, errno, "hand over %s", name);
+    }
     off_t at = sys->lseek(m->fd, 0, SEEK_CUR);
     char *link = scr_asprintf("/proc/self/fd/%d", to);
     int flags = fcntl(m->fd, F_GETFL);
@@ -275,7 +295,7 @@ static int hand_over(struct scr_ip_file *f, int to, struct scr_err *err)
         if (!writes_to(fd, f))
             continue;
         move[n] = (struct move){ fd, -1 };
-        rc = prepare(&move[n++], to, f->path, err);
+        rc = prepare(move, &move[n++], to, f->path, err);
     }
     for (int i = 0; i < n && rc == SCR_OK; i++)
         rc = exchange(&move[i], f->path, err);
@@ -285,19 +305,26 @@ static int hand_over(struct scr_ip_file *f, int to, struct scr_err *err)
     return rc;
 }
 
+/* A copy of from; descriptors that write to f write to it then. */
+static int copy_over(struct scr_ip_file *f, const char *from, const char *to,
+                     enum bytes bytes, struct scr_err *err)
+{
+    int fd;
+    int rc = copy_open(from, to, bytes, &fd, err);
+    if (rc == SCR_OK)
+        rc = hand_over(f, fd, err);
+    return close_copy(rc, &fd, to, err);
+}
+
+/* --- leaving the stage --- */
+
 static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
 {
     char *tmp = scr_asprintf("%s.%ld.tmp", dest, (long)getpid());
-    int fd = -1;
     int rc = tmp ? scr_dir_make_parent(sys, dest, 0777, err) : scr_no_memory(err);
     if (rc == SCR_OK)
-        rc = copy_open(f->place, tmp, ALL_BYTES, &fd, err);
-    if (rc == SCR_OK)
-        rc = hand_over(f, fd, err);
-    rc = scr_first(rc, scr_close(sys, &fd, tmp, err));
-    if (rc == SCR_OK)
-        rc = scr_file_rename(sys, tmp, dest, err);
-    else if (tmp)
+        rc = copy_over(f, f->place, tmp, ALL_BYTES, err);
+    if (rc == SCR_OK && (rc = scr_file_rename(sys, tmp, dest, err)) != SCR_OK)
         scr_file_remove(sys, tmp, NULL);
     free(tmp);
     return rc;
@@ -358,6 +385,7 @@ static void is_news(struct scr_ip_file *f)
  * whole in cache; the other processes learn that when they meet. */
 static void place(struct scr_ip_file *f)
 {
+    untrack(f);
     drop_stage(f);
     free(f->place);
     f->place = NULL;
@@ -375,7 +403,6 @@ static int move_out(struct scr_ip_file *f)
                     err.text);
         return 0;
     }
-    untrack(f);
     place(f);
     return 1;
 }
@@ -388,6 +415,32 @@ static const char *present(const struct scr_ip_file *f, const char *path)
     return is_there(path) ? path : NULL;
 }
 
+/* f is at `at`, not in the stage: descriptors of this process that write to it there
+ * are its own from now on. */
+static void take_writers(struct scr_ip_file *f, const char *at)
+{
+    char **names = NULL;
+    size_t n = 0;
+    struct stat place, st;
+    free(f->place);
+    f->place = scr_strdup(at);
+    f->where = SCR_IP_PLACED;
+    f->active = scr_ip.epoch;
+    if (f->place == NULL || sys->fstatat(AT_FDCWD, at, &place, 0) != 0)
+        return;
+    (void)scr_dir_list(sys, "/proc/self/fd", &names, &n, NULL);
+    for (size_t i = 0; i < n; i++) {
+        int fd = (int)strtol(names[i], NULL, 10);
+        struct scr_ip_file *none = NULL;
+        if (fd < SCR_IP_MAX_FD && sys->fstat(fd, &st) == 0 &&
+            st.st_dev == place.st_dev && st.st_ino == place.st_ino &&
+            (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY &&
+            atomic_compare_exchange_strong(&scr_ip.fd[fd], &none, f))
+            f->nopen++;
+    }
+    scr_names_free(names, n);
+}
+
 /* Gives f a new place in the stage: nothing is there if `from` is NULL, else a file
  * with its permissions and, if wanted, its bytes. */
 static int stage(struct scr_ip_file *f, const char *from, enum bytes bytes,
@@ -395,8 +448,10 @@ static int stage(struct scr_ip_file *f, const char *from, enum bytes bytes,
 {
     char *to = scr_ip.stage ? scr_ip_stage_name() : NULL;
     int rc = to ? SCR_OK : scr_no_memory(err);
+    if (from && from != f->place)
+        take_writers(f, from);
     if (rc == SCR_OK)
-        rc = from ? copy(from, to, bytes, err) : scr_file_remove(sys, to, err);
+        rc = from ? copy_over(f, from, to, bytes, err) : scr_file_remove(sys, to, err);
     if (rc != SCR_OK) {
         free(to);
         return rc;
@@ -436,12 +491,14 @@ static int go_without_stage(struct scr_ip_file *f, int is_old, const char *why,
  */
 static int refusal(const char *path, const char *from)
 {
-    char *dir = from ? NULL : scr_path_dir(path);
+    char *above = from ? NULL : scr_path_dir(path);
+    char *dir = above ? scr_asprintf("%s/.", above) : NULL; /* no other file */
     const char *asked = from ? from : dir;
     int mode = from ? W_OK : W_OK | X_OK, error = asked ? 0 : ENOMEM;
     if (asked && scr_ip_real()->faccessat(AT_FDCWD, asked, mode, AT_EACCESS) != 0)
         error = errno;
     free(dir);
+    free(above);
     return error;
 }
 
@@ -496,6 +553,8 @@ static int go_unprotected(struct scr_ip_file *f)
     }
     if (f->where == SCR_IP_STAGED && f->place)
         return 1;
+    if (f->place && is_there(f->place))
+        return !move_out(f);
     place(f);
     return 0;
 }
@@ -514,7 +573,7 @@ static int open_staged(const char *path, int64_t number, struct scr_ip_file *f,
     if (starved && !is_old && !go_unprotected(f))
         return 0;
     if (is_new && stage(f, from, truncates ? NO_BYTES : ALL_BYTES, &err) != SCR_OK)
-        return !go_without_stage(f, is_old, err.text, &use->error);
+        return !go_without_stage(f, from && from == f->place, err.text, &use->error);
     use->file = f;
     use->is_new = is_new && !is_old;
     use->flags = flags & ~O_EXCL;
@@ -718,13 +777,15 @@ char *scr_ip_look(const char *path)
 static int rename_to(struct scr_ip_file *f, char *to, int64_t number,
                      struct scr_err *err)
 {
-    int rc = f->where == SCR_IP_CACHED ? stage(f, f->place, ALL_BYTES, err) : SCR_OK;
-    if (rc != SCR_OK) {
+    struct scr_ip_file *other = find(to);
+    int rc = f->where == SCR_IP_CACHED && other != f
+                 ? stage(f, f->place, ALL_BYTES, err)
+                 : SCR_OK;
+    if (rc != SCR_OK || other == f) {
         free(to);
         return rc;
     }
-    struct scr_ip_file *other = find(to);
-    if (other && other != f)
+    if (other)
         drop(other);
     scr_file_remove(sys, f->path, NULL); /* what was flushed under the old name */
     free(f->path);
@@ -772,6 +833,18 @@ static int rename_placed(const char *from, char *to, int64_t number,
     return SCR_OK;
 }
 
+/* The error of giving a file that is staged or in cache this name, an errno, as the
+ * real call would find it in the prefix directory. */
+static int rename_refusal(const char *to)
+{
+    struct stat st;
+    int error = refusal(to, NULL);
+    int is_dir = error == 0 &&
+                 sys->fstatat(AT_FDCWD, to, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 S_ISDIR(st.st_mode);
+    return is_dir ? EISDIR : error;
+}
+
 static int rename_any(struct scr_ip_file *f, const char *from, const char *to,
                       char *full, int64_t number, struct scr_err *err)
 {
@@ -781,6 +854,11 @@ static int rename_any(struct scr_ip_file *f, const char *from, const char *to,
     }
     if (f == NULL)
         return rename_placed(from, full, number, err);
+    int error = full && strcmp(full, f->path) == 0 ? 0 : rename_refusal(to);
+    if (error != 0) {
+        free(full);
+        return scr_fail(err, SCR_E_IO, error, "rename %s to %s", from, to);
+    }
     return full ? rename_to(f, full, number, err) : rename_away(f, to, err);
 }
 

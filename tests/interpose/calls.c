@@ -5,6 +5,7 @@
  *
  *   calls            all cases, with MPI_THREAD_MULTIPLE, and collective calls between
  *   calls --check N  without MPI: the files of N processes exist, with the same bytes
+ *   calls --starved  with files that cannot be staged
  *   calls --time     without MPI: prints what opening a file takes
  *
  * Ends with status 1 and a line on what is wrong. */
@@ -21,9 +22,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <utime.h>
 
 enum { HALF = 700, SIZE = 2 * HALF, NAME = 100 };
 
@@ -298,6 +301,47 @@ static void by_mmap(const char *name, const char *buf, int rank)
     shut(fd, name);
 }
 
+/* Through descriptors that were open before the name matched, or while it does not. */
+static void by_late_rename(const char *name, const char *buf, int rank)
+{
+    char other[NAME];
+    int fd = create(name_of(other, "late", 0, rank)), second = dup(fd);
+    put(fd, buf, 100, other);
+    is(rename(other, name) == 0, "rename", other);
+    put(second, buf + 100, 100, name);
+    is(rename(name, other) == 0, "rename", name);
+    put(fd, buf + 200, 100, other);
+    put(second, buf + 300, HALF - 300, other);
+    shut(fd, other);
+    fd = open(other, O_WRONLY | O_APPEND);
+    is(rename(other, name) == 0, "rename back", other);
+    put(fd, buf + HALF, HALF, name);
+    shut(fd, name);
+    shut(second, name);
+}
+
+/* What a rename is refused for; the file stays. */
+static void by_refused_rename(const char *name, const char *buf, int rank)
+{
+    char other[NAME];
+    write_to(create(name), buf, name);
+    is(rename(name, name) == 0, "rename to itself", name);
+    for (int matches = 0; matches < 2; matches++) {
+        snprintf(other, sizeof other, "missing/%s", matches ? name : "other");
+        is(rename(name, other) != 0 && errno == ENOENT, "no directory", other);
+        name_of(other, matches ? "state.21" : "dir", 1, rank);
+        is(mkdir(other, 0777) == 0, "mkdir", other);
+        is(rename(name, other) != 0 && errno == EISDIR, "over a directory", other);
+        is(rmdir(other) == 0, "rmdir", other);
+    }
+    is(renameat2(AT_FDCWD, other, AT_FDCWD, name, RENAME_NOREPLACE) != 0 &&
+           errno == ENOENT,
+       "RENAME_NOREPLACE of nothing", other);
+    snprintf(other, sizeof other, "calls/%s", name); /* below a file */
+    shut(create("calls"), "calls");
+    is(open(other, O_WRONLY | O_CREAT, 0644) < 0 && errno == ENOTDIR, "ENOTDIR", other);
+}
+
 /* Modes as they would be without SCR. */
 static void by_chmod(const char *name, const char *buf, int rank)
 {
@@ -308,6 +352,36 @@ static void by_chmod(const char *name, const char *buf, int rank)
     barriers(4);
     write_to(open(name, O_WRONLY | O_TRUNC), buf, name);
     is(stat(name, &st) == 0 && (st.st_mode & 07777) == 0640, "mode", name);
+}
+
+/* The rest of what a file has besides its bytes, also where it was flushed, which a
+ * symbolic link sees. */
+static void by_attributes(const char *name, const char *buf, int rank)
+{
+    char link[NAME];
+    struct stat st;
+    struct timespec when[2] = { { 5, 0 }, { 6, 0 } };
+    struct timeval used[2] = { { 7, 0 }, { 8, 0 } };
+    struct utimbuf last = { 9, 10 };
+    write_to(create(name), buf, name);
+    is(symlink(name, name_of(link, "look", 0, rank)) == 0, "symlink", link);
+    for (int i = 0; i < 2; i++) {
+        is(eaccess(name, R_OK) == 0 && euidaccess(name, R_OK) == 0, "eaccess", name);
+        is(chown(name, getuid(), getgid()) == 0, "chown", name);
+        is(lchown(name, getuid(), getgid()) == 0, "lchown", name);
+        is(fchownat(AT_FDCWD, name, getuid(), getgid(), 0) == 0, "fchownat", name);
+        is(fchmodat(AT_FDCWD, name, i ? 0640 : 0600, 0) == 0, "fchmodat", name);
+        is(utimensat(AT_FDCWD, name, when, 0) == 0, "utimensat", name);
+        is(stat(name, &st) == 0 && st.st_mtime == 6, "utimensat", name);
+        is(utimes(name, used) == 0 && stat(name, &st) == 0 && st.st_mtime == 8,
+           "utimes", name);
+        is(utime(name, &last) == 0 && stat(name, &st) == 0 && st.st_mtime == 10,
+           "utime", name);
+        is((st.st_mode & 07777) == (i ? 0640 : 0600), "mode", name);
+        barriers(4);
+    }
+    is(stat(link, &st) == 0 && (st.st_mode & 07777) == 0640, "mode", link);
+    is(unlink(link) == 0, "unlink", link);
 }
 
 /* A child without exec keeps the open files, and its own files are not staged. */
@@ -367,7 +441,7 @@ static void by_odd_means(const char *name, const char *buf, int rank)
     is(rename(other, name) == 0, "rename", name);
 }
 
-enum { CASES = 20 };
+enum { CASES = 23 };
 
 static void *in_thread(void *arg)
 {
@@ -400,10 +474,11 @@ static void by_threads(const char *name, const char *buf, int rank)
 }
 
 static void (*const how[])(const char *, const char *, int) = {
-    by_openat,    by_open64, by_creat64,   by_fopen64,  by_freopen,
-    by_directory, by_dup,    by_dup2,      by_fcntl,    by_append,
-    by_rename,    by_unlink, by_link,      by_truncate, by_mmap,
-    by_chmod,     by_fork,   by_odd_means, by_vfork,    by_threads,
+    by_openat,         by_open64,     by_creat64,   by_fopen64,  by_freopen,
+    by_directory,      by_dup,        by_dup2,      by_fcntl,    by_append,
+    by_rename,         by_unlink,     by_link,      by_truncate, by_mmap,
+    by_chmod,          by_fork,       by_odd_means, by_vfork,    by_late_rename,
+    by_refused_rename, by_attributes, by_threads,
 };
 _Static_assert(sizeof how / sizeof how[0] == CASES, "cases");
 
@@ -432,6 +507,42 @@ static int check(int ranks)
             expect(name_of(name, "state", n, rank), n, rank);
     printf("%d files as they should be\n", CASES * ranks);
     return 0;
+}
+
+/* Four checkpoints without a collective call: what comes then is not staged. */
+static void starve(int rank)
+{
+    char name[NAME], buf[SIZE];
+    for (int n = 1; n < 6; n++) {
+        fill(buf, n, rank);
+        write_to(create(name_of(name, "state", n, rank)), buf, name);
+    }
+}
+
+/* Files that are in cache alone, or are written where they are, stay whole. */
+static void without_stage(int rank)
+{
+    char name[NAME], buf[SIZE];
+    fill(buf, 0, rank);
+    write_to(create(name_of(name, "state", 0, rank)), buf, name);
+    barriers(4);
+    starve(rank);
+    write_to(open(name, O_WRONLY | O_TRUNC), buf, name);
+    expect(name, 0, rank);
+    fill(buf, 9, rank);
+    int first = create(name_of(name, "state", 9, rank));
+    put(first, buf, HALF, name);
+    barriers(4);
+    int second = open(name, O_WRONLY | O_APPEND);
+    put(first, buf + HALF, 200, name);
+    put(second, buf + HALF + 200, HALF - 200, name);
+    shut(first, name);
+    shut(second, name);
+    expect(name, 9, rank);
+    barriers(4);
+    expect(name, 9, rank);
+    if (rank == 0)
+        printf("without a stage\n");
 }
 
 static double seconds(void)
@@ -465,6 +576,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc == 2 && strcmp(argv[1], "--time") == 0)
         times();
+    else if (argc == 2 && strcmp(argv[1], "--starved") == 0)
+        without_stage(rank);
     else
         all_cases(rank);
     MPI_Finalize();

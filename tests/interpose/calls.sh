@@ -21,20 +21,26 @@ calls() {
     echo kept >"$stages/kept.1.0"
     export SCR_INTERPOSE_PATTERN='state.%d.*'
     good "$1"
-    says "20 cases"
+    says "23 cases"
     says "it is a symbolic link"
     says "a pattern for its first name"
     [ ! -e "$stages/999999999.0" ] || fail "the stage of a process that is gone"
     [ -e "$stages/$$.0" ] || fail "the stage of a living process is gone"
     [ -s "$stages/kept.1.0" ] || fail "what was kept is gone"
     "$1" --check 4 >"$work/log" 2>&1 || fail "files in the prefix directory"
-    says "80 files as they should be"
+    says "92 files as they should be"
     "$scr" index --list >"$work/log" 2>&1 || fail "scr index"
-    for n in 0 3 6 9 12 13 14 15 18; do says "ckpt.$n"; done
-    ok "$(basename "$1"): 20 ways to write a file$2"
+    for n in 0 3 6 9 12 13 14 15 18 19 20 21; do says "ckpt.$n"; done
+    ok "$(basename "$1"): 23 ways to write a file$2"
 }
 
 for program in "$@"; do calls "$program" ""; done
+
+fresh starved
+SCR_FLUSH=0 SCR_INTERPOSE_PATTERN='state.%d.*' good "$1" --starved
+says "without a stage"
+says "without a collective call of all processes"
+ok "files that are not staged"
 
 export NO_LINKS_NOTE=$work/no_links
 LD_PRELOAD="$no_links${LD_PRELOAD:+:$LD_PRELOAD}" calls "$1" ", without hard links"
