@@ -594,7 +594,7 @@ static int open_for_writing(const char *path, int64_t number, int flags,
     int create = (flags & O_CREAT) != 0, is_link;
     if (scr_ip.stage == NULL || (from == NULL && !create))
         return 0;
-    if ((f == NULL || from == path) && is_special(path, &is_link))
+    if ((from == NULL || from == path) && is_special(path, &is_link))
         return open_special(path, number, f, is_link);
     if (create && (flags & O_EXCL) && from)
         use->error = EEXIST;
@@ -804,8 +804,8 @@ static int rename_away(struct scr_ip_file *f, const char *to, struct scr_err *er
     return SCR_OK;
 }
 
-/* The renamed file was not staged: it is in the prefix directory, and gets a copy in
- * the stage. */
+/* The old name is one in the prefix directory, and not staged. A file gets a copy in
+ * the stage; anything else stays where it is; what had the new name goes. */
 static int rename_placed(const char *from, char *to, int64_t number,
                          struct scr_err *err)
 {
@@ -818,7 +818,10 @@ static int rename_placed(const char *from, char *to, int64_t number,
     struct scr_ip_file *f = find(to);
     if (f)
         drop(f);
-    f = add(to, number);
+    int is_link, is_odd = is_special(to, &is_link);
+    f = is_odd ? NULL : add(to, number);
+    if (is_odd)
+        free(to);
     if (f == NULL)
         return SCR_OK;
     scr_ip_tell(
@@ -867,6 +870,7 @@ int scr_ip_rename(const char *from, const char *to, int *rc)
     struct scr_err err = SCR_ERR_INIT;
     struct stat st;
     int64_t number = SCR_IP_NO_NUMBER;
+    const int nofollow = AT_SYMLINK_NOFOLLOW;
     if (!scr_ip_is_candidate(from) && !scr_ip_is_candidate(to))
         return 0;
     lock();
@@ -874,8 +878,8 @@ int scr_ip_rename(const char *from, const char *to, int *rc)
     char *full = checkpoint_path(to, &number);
     struct scr_ip_file *f = old ? find(old) : NULL;
     int have = f && f->place && is_there(f->place);
-    int ours = have || (full && scr_file_stat(sys, from, &st, NULL) == SCR_OK &&
-                        S_ISREG(st.st_mode));
+    int ours = have || (full && sys->fstatat(AT_FDCWD, from, &st, nofollow) == 0 &&
+                        !S_ISDIR(st.st_mode));
     if (ours)
         *rc = rename_any(f, from, to, full, number, &err);
     else

@@ -424,7 +424,7 @@ static void by_vfork(const char *name, const char *buf, int rank)
 /* Paths that are no files to stage, and files that cannot be opened. */
 static void by_odd_means(const char *name, const char *buf, int rank)
 {
-    char other[NAME];
+    char other[NAME], link[NAME];
     snprintf(other, sizeof other, "missing/%s", name);
     is(open(other, O_WRONLY | O_CREAT, 0644) < 0 && errno == ENOENT, "ENOENT", other);
     is(fopen(other, "w") == NULL && errno == ENOENT, "fopen ENOENT", other);
@@ -435,7 +435,13 @@ static void by_odd_means(const char *name, const char *buf, int rank)
     is(open(name, O_WRONLY | O_NONBLOCK) < 0 && errno == ENXIO, "ENXIO", name);
     is(unlink(name) == 0, "unlink", name);
     name_of(other, "there", 0, rank);
-    is(symlink(other, name) == 0, "symlink", name);
+    shut(create(name), name);
+    is(symlink(other, name_of(link, "link", 17, rank)) == 0, "symlink", link);
+    is(rename(link, name) == 0, "rename over a file", link);
+    is(open(name, O_RDONLY) < 0 && errno == ENOENT, "link to nothing", name);
+    for (int i = 0; i < 2; i++)
+        is(open(name, O_WRONLY | O_CREAT | O_EXCL, 0644) < 0 && errno == EEXIST,
+           "O_EXCL of a link", name);
     write_to(create(name), buf, name);
     expect(other, 17, rank);
     is(rename(other, name) == 0, "rename", name);
