@@ -39,8 +39,10 @@ _Static_assert((int)SCR_IS_CKPT == SCR_FLAG_CHECKPOINT &&
 _Static_assert((int)SCR_E_FAILURE == SCR_FAILURE, "one generic failure");
 
 static struct scr_ctx *the_ctx;
-static MPI_Comm the_comm;                /* of the last SCR_Init, the program's */
-static struct scr_err the_last;          /* of SCR_Last_error */
+static MPI_Comm the_comm;       /* of the last SCR_Init, the program's */
+static struct scr_err the_last; /* of SCR_Last_error; */
+/* of that, as an MPI_File_open of another thread may be refused meanwhile */
+static pthread_mutex_t the_last_lock = PTHREAD_MUTEX_INITIALIZER;
 static int the_key = MPI_KEYVAL_INVALID; /* on MPI_COMM_SELF while SCR runs */
 
 static int mpi_is_up(void)
@@ -69,23 +71,26 @@ static enum scr_state state_now(void)
     return the_ctx != NULL ? the_ctx->state : SCR_STATE_NEW;
 }
 
-/* Collective errors are the same everywhere: where they come from is worth saying. */
-static void remember(int rc, const struct scr_err *err)
+/* For SCR_Last_error, and the result to print. Collective errors are the same
+ * everywhere: where they come from is worth saying. */
+static struct scr_err remember(int rc, const struct scr_err *err)
 {
     enum { WHERE = 64 };
-    scr_err_clear(&the_last);
-    if (rc == SCR_OK)
-        return;
-    if (err->others > 0 && err->text[0] != '\0')
-        scr_fail(&the_last, rc, 0, "%.*s (rank %d and %d other rank%s)",
+    struct scr_err last = SCR_ERR_INIT;
+    if (rc != SCR_OK && err->others > 0 && err->text[0] != '\0')
+        scr_fail(&last, rc, 0, "%.*s (rank %d and %d other rank%s)",
                  SCR_ERR_TEXT - WHERE, err->text, err->rank, err->others,
                  err->others > 1 ? "s" : "");
-    else if (err->rank > 0 && err->text[0] != '\0')
-        scr_fail(&the_last, rc, 0, "%.*s (rank %d)", SCR_ERR_TEXT - WHERE, err->text,
+    else if (rc != SCR_OK && err->rank > 0 && err->text[0] != '\0')
+        scr_fail(&last, rc, 0, "%.*s (rank %d)", SCR_ERR_TEXT - WHERE, err->text,
                  err->rank);
-    else
-        scr_fail(&the_last, rc, 0, "%s",
+    else if (rc != SCR_OK)
+        scr_fail(&last, rc, 0, "%s",
                  err->text[0] != '\0' ? err->text : scr_err_meaning(rc));
+    (void)pthread_mutex_lock(&the_last_lock);
+    the_last = last;
+    (void)pthread_mutex_unlock(&the_last_lock);
+    return last;
 }
 
 /* SCR_Init, or SCR_Start_output, has said why; a program that continues does not get
@@ -108,9 +113,9 @@ static struct scr_log speaker(int quiet)
 static int leave_as(int rank, int rc, const struct scr_err *err)
 {
     const struct scr_log log = speaker(0);
-    remember(rc, err);
+    const struct scr_err last = remember(rc, err);
     if (rc != SCR_OK && !is_told() && rank == 0)
-        scr_log(&log, SCR_LOG_ERROR, "%s", the_last.text);
+        scr_log(&log, SCR_LOG_ERROR, "%s", last.text);
     return rc;
 }
 
@@ -123,9 +128,9 @@ static int leave(int rc, const struct scr_err *err)
 static int leave_local(int rc, const struct scr_err *err)
 {
     const struct scr_log log = speaker(0);
-    remember(rc, err);
+    const struct scr_err last = remember(rc, err);
     if (rc != SCR_OK && !is_told())
-        scr_log(&log, SCR_LOG_ERROR, "rank %d: %s", my_rank(), the_last.text);
+        scr_log(&log, SCR_LOG_ERROR, "rank %d: %s", my_rank(), last.text);
     return rc;
 }
 
@@ -358,7 +363,7 @@ static int leave_without_scr(int rc, const struct scr_err *err)
     const struct scr_log log = speaker(my_rank() != 0);
     struct scr_comm world = get_world(the_comm);
     int required = scr_off_is_refused_all(the_ctx, &world);
-    remember(rc, err);
+    (void)remember(rc, err);
     end_last_with(required ? "; SCR_REQUIRED is set, the job ends"
                            : "; this run makes no checkpoints");
     scr_log(&log, SCR_LOG_ERROR, "%s", the_last.text);
@@ -375,7 +380,7 @@ static int leave_disabled(const struct scr_err *err)
 {
     const struct scr_log log = speaker(my_rank() != 0);
     scr_log(&log, SCR_LOG_NOTE, "%s; this run makes no checkpoints", err->text);
-    remember(SCR_OK, err);
+    (void)remember(SCR_OK, err);
     scr_ctx_turn_off(the_ctx);
     return SCR_SUCCESS;
 }
@@ -634,10 +639,10 @@ int scr_open_is_refused_all(MPI_Comm comm, const char *name)
     if (the_ctx == NULL || !the_ctx->sees_opens ||
         scr_check_open_all(the_ctx, comm, name, &err) == SCR_OK)
         return 0;
-    remember(err.code, &err);
+    const struct scr_err last = remember(err.code, &err);
     PMPI_Comm_rank(comm, &rank);
     if (rank == 0)
-        scr_log(&log, SCR_LOG_ERROR, "%s", the_last.text);
+        scr_log(&log, SCR_LOG_ERROR, "%s", last.text);
     return 1;
 }
 
@@ -834,9 +839,12 @@ char *SCR_Get_version(void)
 
 int SCR_Last_error(char *text)
 {
+    (void)pthread_mutex_lock(&the_last_lock);
+    const struct scr_err last = the_last;
+    (void)pthread_mutex_unlock(&the_last_lock);
     if (text != NULL)
-        memcpy(text, the_last.text, strlen(the_last.text) + 1);
-    return the_last.code;
+        memcpy(text, last.text, strlen(last.text) + 1);
+    return last.code;
 }
 
 int scr_bind_get_version(char *version, size_t size)

@@ -8,6 +8,9 @@
 #ifndef SCR_CORE_CTX_H
 #define SCR_CORE_CTX_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "base/ids.h"
 #include "base/lock.h"
 #include "base/table.h"
@@ -58,8 +61,8 @@ struct scr_ctx {
     struct scr_log log;       /* rank 0 speaks for all */
     struct scr_log local_log; /* what only this rank sees: warnings, with its number */
     char *local_who;
-    enum scr_state state;
-    int again;   /* this process has ended a run before */
+    _Atomic(enum scr_state) state; /* read by an MPI_File_open of another thread */
+    int again;                     /* this process has ended a run before */
     int is_told; /* why the call under way is refused was printed before */
     /* Bytes of the buffers in which the call under way returns names and paths: what
      * does not fit is SCR_E_NAME. Set by the façade before the call, at most
@@ -93,6 +96,8 @@ struct scr_ctx {
     int ckpt_id; /* number of the last complete checkpoint, survives restarts */
 
     struct scr_output out;
+    pthread_mutex_t opens; /* for out.routed and out.refused, while SCR_Route_file and
+                            * an MPI_File_open of another thread are under way */
     struct scr_sizes sizes;
     int told_bare;  /* that the cache is empty while a checkpoint is written */
     int sees_opens; /* scr_check_open_all is asked by all ranks, or by none; before

@@ -28,6 +28,7 @@ enum { PATIENCE_MS = 60000, LEASE_MS = 180000 };
 
 static void set_out(struct scr_ctx *ctx)
 {
+    (void)pthread_mutex_init(&ctx->opens, NULL); /* of this kind it cannot fail */
     ctx->env.sys = &scr_sys_posix;
     ctx->env.log = &ctx->local_log;
     ctx->log.who = ctx->local_log.who = "SCR";
@@ -82,6 +83,7 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     if (ctx->open_key != MPI_KEYVAL_INVALID)
         MPI_Comm_free_keyval(&ctx->open_key);
     scr_comm_free(&ctx->world);
+    (void)pthread_mutex_destroy(&ctx->opens);
     memset(ctx, 0, sizeof *ctx);
     set_out(ctx);
     ctx->world.rank = rank; /* for messages */
@@ -107,6 +109,7 @@ void scr_ctx_free(struct scr_ctx *ctx)
     if (ctx == NULL)
         return;
     scr_ctx_clear(ctx);
+    (void)pthread_mutex_destroy(&ctx->opens);
     free(ctx);
 }
 

@@ -87,6 +87,16 @@ static int not_valid(const struct scr_ctx *ctx, struct scr_err *err)
                     scr_format_size(left, text, sizeof text));
 }
 
+int scr_output_lacks(struct scr_ctx *ctx, const struct scr_err *why)
+{
+    (void)pthread_mutex_lock(&ctx->opens);
+    int first = ctx->out.refused.code == SCR_OK;
+    if (first)
+        ctx->out.refused = *why;
+    (void)pthread_mutex_unlock(&ctx->opens);
+    return first;
+}
+
 int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     char more[40] = "";

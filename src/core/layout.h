@@ -5,6 +5,8 @@
 
 #include "core/ctx.h"
 
+/* The open dataset lacks a file for this reason. 1: it is the first that is noted. */
+int scr_output_lacks(struct scr_ctx *ctx, const struct scr_err *why);
 /* Whether the open dataset may be completed: what the application and Route_file said.
  */
 int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err);

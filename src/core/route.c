@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "core/bypass.h"
 #include "core/ctx.h"
+#include "core/layout.h"
 #include "core/others.h"
 #include "core/route.h"
 #include "core/sharedstore.h"
@@ -127,14 +128,17 @@ static int choose_place(struct scr_ctx *ctx, const char *dest, char **rel, char 
 
 /* A name that is routed again gets the same path. The texts stay the caller's; one that
  * is NULL could not be had. */
-static int note_routed(struct scr_output *out, const struct place *at, int waits,
+static int note_routed(struct scr_ctx *ctx, const struct place *at, int waits,
                        struct scr_err *err)
 {
-    struct scr_routed *r = at->path ? scr_table_lend(&out->routed, at->dest) : NULL;
-    TRY(r ? SCR_OK : scr_no_memory(err));
-    r->path = at->path;
-    r->waits = waits;
-    return SCR_OK;
+    (void)pthread_mutex_lock(&ctx->opens);
+    struct scr_routed *r = at->path ? scr_table_lend(&ctx->out.routed, at->dest) : NULL;
+    if (r != NULL) {
+        r->path = at->path;
+        r->waits = waits;
+    }
+    (void)pthread_mutex_unlock(&ctx->opens);
+    return r != NULL ? SCR_OK : scr_no_memory(err);
 }
 
 /* A destination seen for the first time: a place in cache, the journal, the map. */
@@ -152,7 +156,7 @@ static int register_file(struct scr_ctx *ctx, const char *name, const char *dest
         scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, path, err));
     struct place kept = { dest, path };
     TRY_OUT(record_meta(ctx, rel ? rel : dest, name, &kept, err));
-    TRY_OUT(note_routed(out, &kept, 0, err));
+    TRY_OUT(note_routed(ctx, &kept, 0, err));
 out:
     free(path);
     free(rel);
@@ -170,7 +174,7 @@ static int register_bypass(struct scr_ctx *ctx, const char *dest, char *file,
     TRY_OUT(give(ctx->room, path, file, err));
     struct scr_arena *kept = &ctx->out.routed.arena;
     struct place at = { scr_arena_text(kept, dest), scr_arena_text(kept, path) };
-    TRY_OUT(note_routed(&ctx->out, &at, waits, err));
+    TRY_OUT(note_routed(ctx, &at, waits, err));
 out:
     free(path);
     return rc;
@@ -372,11 +376,9 @@ int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err 
     struct scr_err mine = SCR_ERR_INIT;
     int rc = route(ctx, name, file, &mine);
     int writing = ctx->state == SCR_STATE_OUTPUT || ctx->state == SCR_STATE_OFF_OUTPUT;
-    /* A program that overlooks the error must not get a dataset without this file. */
-    if (rc != SCR_OK && writing && ctx->out.refused.code == SCR_OK)
-        ctx->out.refused = mine;
-    else if (rc != SCR_OK &&
-             writing) /* the rest are counted for the message of the end */
+    /* A program that overlooks the error must not get a dataset without this file; the
+     * rest are counted for the message of the end. */
+    if (rc != SCR_OK && writing && !scr_output_lacks(ctx, &mine))
         ctx->is_told = ++ctx->out.more_refused >= TOLD;
     if (ctx->state == SCR_STATE_RESTART)
         note_error(&ctx->restart, rc);

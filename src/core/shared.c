@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "core/ctx.h"
+#include "core/layout.h"
 #include "core/shared.h"
 #include "ec/ec.h"
 #include "par/pfs/owners.h"
@@ -165,14 +166,15 @@ static int refuse_open(struct scr_ctx *ctx, int place, int nranks, const char *p
                        struct scr_err *err)
 {
     char ranks[32];
+    snprintf(ranks, sizeof ranks, "%d in MPI_File_open", nranks);
+    (void)pthread_mutex_lock(&ctx->opens);
     const char *dest = dest_of(&ctx->out, path);
     const char *name = dest != NULL ? dest : path;
-    snprintf(ranks, sizeof ranks, "%d in MPI_File_open", nranks);
     int rc = place == ctx->descs.nstores
                  ? scr_bypass_refuse_paths(name, err)
                  : refuse_file(&ctx->descs.store[place], name, "", ranks, err);
-    if (ctx->out.refused.code == SCR_OK)
-        ctx->out.refused = *err;
+    (void)pthread_mutex_unlock(&ctx->opens);
+    (void)scr_output_lacks(ctx, err);
     return rc;
 }
 

@@ -10,8 +10,8 @@
 
 /* --- MPI: the calls by which libscr makes and frees, counted on their way --- */
 
-int test_longest_isend;
-int test_collectives;
+atomic_int test_longest_isend;
+atomic_int test_collectives;
 int test_splits_fail, test_dups_fail;
 
 static atomic_long comms, requests; /* threads of one process count, too */

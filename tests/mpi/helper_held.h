@@ -4,6 +4,8 @@
 #ifndef SCR_TEST_HELPER_HELD_H
 #define SCR_TEST_HELPER_HELD_H
 
+#include <stdatomic.h>
+
 struct test_held {
     long comms;    /* communicators made and not freed */
     long requests; /* begun and neither finished nor freed */
@@ -18,10 +20,10 @@ void test_held_print_fds(void);
 extern int test_splits_fail, test_dups_fail;
 
 /* Collective calls of the library since it was set to 0. */
-extern int test_collectives;
+extern atomic_int test_collectives;
 
 /* The largest count that MPI_Isend was called with since it was set to 0: every message
  * of the library with bytes of files goes that way. */
-extern int test_longest_isend;
+extern atomic_int test_longest_isend;
 
 #endif

@@ -6,17 +6,20 @@
 
 #include "mpi_test.h"
 
+#include <errno.h>
+
 #include "scr.h"
 
 enum { CREATE = MPI_MODE_CREATE | MPI_MODE_RDWR };
 
-/* A directory of all ranks, named by this variable. */
+/* A directory of all ranks, named by this variable. The case before may have made it.
+ */
 static void open_dir(struct mpi_test *t, const char *variable, const char *name)
 {
     char path[700];
     snprintf(path, sizeof path, "%s/%s", t->dir, name);
     if (t->comm.rank == 0)
-        CHECK_INT(mkdir(path, 0700), 0);
+        CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
     setenv(variable, path, 1);
 }
 
