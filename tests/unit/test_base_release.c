@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Deleted files in memory, whose pages a thread gives back. */
 #include "helper_fault.h"
+#include "helper_threads.h"
 #include "helper_tmp.h"
 
 #include <errno.h>
@@ -101,16 +102,10 @@ static void without_a_thread_the_caller_releases(void **state)
     const struct scr_sys sys = here();
     struct scr_release r = { 0 };
     scr_release_hold(&r, &sys, file_of("big", MIB));
-    /* No process has room for a stack of that size. */
-    pthread_attr_t before, huge;
-    assert_int_equal(pthread_getattr_default_np(&before), 0);
-    assert_int_equal(pthread_attr_init(&huge), 0);
-    assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 60), 0);
-    assert_int_equal(pthread_setattr_default_np(&huge), 0);
+    pthread_attr_t before;
+    test_threads_off(&before);
     scr_release_start(&r);
-    assert_int_equal(pthread_setattr_default_np(&before), 0);
-    (void)pthread_attr_destroy(&huge);
-    (void)pthread_attr_destroy(&before);
+    test_threads_on(&before);
     assert_int_equal(r.runs, 0);
     assert_int_equal(r.n, 0);
     assert_int_equal(test_fault_open_fds(), 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Many files by each of the means: all of them, in order, or none that is not whole. */
 #include "helper_fault.h"
+#include "helper_threads.h"
 #include "helper_tmp.h"
 
 #include <errno.h>
@@ -195,6 +196,65 @@ static void the_threads_take_no_signals_and_their_starter_does(void **state)
             assert_int_equal(sigismember(&in_thread, sig), 1);
         assert_int_equal(sigismember(&after, sig), sigismember(&before, sig));
     }
+}
+
+static void without_a_thread_nothing_is_started_and_later_it_is(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT, none = SCR_ERR_INIT;
+    pthread_attr_t before;
+    (void)state;
+    struct scr_mover *m = scr_mover_new(SCR_XFER_PTHREAD, &scr_sys_posix, &err);
+    struct scr_xfer *x = transfer("none", 0, (struct scr_xfer_opts){ 0 });
+    test_threads_off(&before);
+    assert_int_equal(scr_mover_start(m, x, &err), SCR_E_NOMEM);
+    test_threads_on(&before);
+    assert_non_null(strstr(err.text, "start a thread for transfers: "));
+    assert_int_equal(scr_mover_poll(m, x), SCR_XFER_FAILED);
+    scr_mover_stop(m);
+    assert_int_equal(scr_mover_start(m, x, &none), SCR_OK);
+    assert_int_equal(scr_mover_wait(m, x, &none), SCR_OK);
+    check_files(x, 0);
+    scr_mover_free(m);
+    scr_xfer_free(x);
+}
+
+/* The threads that copy, as the files arrive. */
+struct copiers {
+    pthread_t first;
+    size_t by_first, by_others;
+};
+
+static int see_thread(void *arg, const struct scr_xfer_file *const *file, size_t n,
+                      struct scr_err *err)
+{
+    struct copiers *c = arg;
+    (void)file;
+    (void)err;
+    if (c->by_first == 0)
+        c->first = pthread_self();
+    *(pthread_equal(c->first, pthread_self()) ? &c->by_first : &c->by_others) += n;
+    return SCR_OK;
+}
+
+static void one_thread_copies_all_if_no_other_can_be_started(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct copiers seen = { 0 };
+    pthread_attr_t before;
+    (void)state;
+    struct scr_mover *m = scr_mover_new(SCR_XFER_PTHREAD, &scr_sys_posix, &err);
+    struct scr_xfer *x = transfer(
+        "one", 0, (struct scr_xfer_opts){ .landed = see_thread, .arg = &seen });
+    scr_mover_pause(m);
+    assert_int_equal(scr_mover_start(m, x, &err), SCR_OK);
+    test_threads_off(&before);
+    assert_int_equal(scr_mover_wait(m, x, &err), SCR_OK);
+    test_threads_on(&before);
+    assert_int_equal(seen.by_first, FILES);
+    assert_int_equal(seen.by_others, 0);
+    check_files(x, 0);
+    scr_mover_free(m);
+    scr_xfer_free(x);
 }
 
 static void what_waits_or_runs_can_be_cancelled(void **state)
@@ -447,6 +507,8 @@ int main(void)
         T(what_is_whole_is_not_copied),
         T(transfers_end_in_the_order_they_were_started),
         T(the_threads_take_no_signals_and_their_starter_does),
+        T(without_a_thread_nothing_is_started_and_later_it_is),
+        T(one_thread_copies_all_if_no_other_can_be_started),
         T(what_waits_or_runs_can_be_cancelled),
         T(nothing_begins_in_a_pause),
         T(a_record_that_fails_fails_the_transfer),
