@@ -301,8 +301,9 @@ static void tell(struct copy *c)
 {
     char size[32];
     const struct scr_gathered *got = &c->total;
-    scr_tool_print(c->t, "dataset %d: %llu files of %d ranks copied, %s", c->g.id,
-                   (unsigned long long)got->files, got->ranks,
+    scr_tool_print(c->t, "dataset %d: %llu file%s of %d rank%s copied, %s", c->g.id,
+                   (unsigned long long)got->files, scr_plural((int64_t)got->files),
+                   got->ranks, scr_plural(got->ranks),
                    scr_format_size(got->bytes, size, sizeof size));
     if (got->whole > 0)
         scr_tool_print(c->t, "; %llu were there", (unsigned long long)got->whole);

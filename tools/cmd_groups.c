@@ -7,6 +7,7 @@
 #include "base/hostlist.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "cfg/grammar.h"
 #include "reach.h"
 #include "rm/topology.h"
@@ -80,7 +81,9 @@ static int print_leaves(struct scr_tool *t, const struct scr_table *leaves,
     size_t nodes = 0;
     for (SCR_EACH(const struct scr_rm_leaf, leaf, leaves))
         TRY(print_leaf(t, leaf, &nodes, err));
-    scr_tool_print(t, "# %zu nodes in %zu groups\n", nodes, leaves->n);
+    scr_tool_print(t, "# %zu node%s in %zu group%s\n", nodes,
+                   scr_plural((int64_t)nodes), leaves->n,
+                   scr_plural((int64_t)leaves->n));
     return SCR_OK;
 }
 

@@ -3,6 +3,7 @@
  * directory: output, and the newest checkpoint that can be made whole. */
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "fmt/lost_output.h"
 #include "fmt/state.h"
 #include "job.h"
@@ -162,9 +163,9 @@ static void tell_saved(struct postrun *p, int id, const struct scr_build_report 
     if (r->rebuilt_ranks > 0)
         snprintf(rebuilt, sizeof rebuilt, ", %d rank%s rebuilt", r->rebuilt_ranks,
                  r->rebuilt_ranks > 1 ? "s" : "");
-    scr_tool_print_line(p->t, "dataset %d (%s): complete in %s, %llu files%s", id,
+    scr_tool_print_line(p->t, "dataset %d (%s): complete in %s, %llu file%s%s", id,
                         name_of(p, id), p->t->prefix.path, (unsigned long long)r->files,
-                        rebuilt);
+                        scr_plural((int64_t)r->files), rebuilt);
 }
 
 /* SCR_TOOL_NO: it is lost, and counted. An error: it may be saved by another try. */

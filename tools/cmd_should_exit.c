@@ -2,6 +2,7 @@
 /* scr_should_exit, scr_retries_halt: whether a job should not be started again. */
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "job.h"
 
 enum { OPT_DOWN, OPT_MIN_NODES, OPT_RUNS, OPT_PREFIX, OPT_DIR };
@@ -46,8 +47,8 @@ static int check_nodes(const struct job *job, const struct scr_args *a,
     if (given == 0)
         TRY_OUT(scr_job_needs(job, &job->t->prefix, 0, &need, &from, err));
     if (left.n < need) {
-        scr_tool_print(job->t, "%zu nodes left of %zu, %zu needed (%s)\n", left.n,
-                       job->rm.nodes.n, need, from);
+        scr_tool_print(job->t, "%zu node%s left of %zu, %zu needed (%s)\n", left.n,
+                       scr_plural((int64_t)left.n), job->rm.nodes.n, need, from);
         *stop = 1;
     }
 out:

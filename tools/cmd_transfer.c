@@ -217,11 +217,13 @@ static int print_status(struct scr_tool *t, int json, const char *dir,
     if (rc == SCR_OK && json)
         rc = print_json(t, &who, &tr, files, left, err);
     else if (rc == SCR_OK && who.held)
-        scr_tool_print(t, "process %ld, %s; %zu files listed, %s left to copy\n",
+        scr_tool_print(t, "process %ld, %s; %zu file%s listed, %s left to copy\n",
                        who.pid, tr.running ? "copying" : "waiting", files,
+                       scr_plural((int64_t)files),
                        scr_format_size(left, size, sizeof size));
     else if (rc == SCR_OK)
-        scr_tool_print(t, "no process; %zu files listed, %s left to copy\n", files,
+        scr_tool_print(t, "no process; %zu file%s listed, %s left to copy\n", files,
+                       scr_plural((int64_t)files),
                        scr_format_size(left, size, sizeof size));
     scr_hash_delete(h);
     return rc != SCR_OK || who.held ? rc : SCR_TOOL_NO;

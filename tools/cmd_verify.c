@@ -52,8 +52,8 @@ static void print_summary(struct tally *y)
 {
     char size[32];
     scr_progress_hide(&y->progress);
-    scr_tool_print(y->t, "verified %d dataset%s, %" PRIu64 " files, %s: ", y->datasets,
-                   y->datasets == 1 ? "" : "s", y->files,
+    scr_tool_print(y->t, "verified %d dataset%s, %" PRIu64 " file%s, %s: ", y->datasets,
+                   scr_plural(y->datasets), y->files, scr_plural((int64_t)y->files),
                    scr_format_size(y->bytes, size, sizeof size));
     if (y->found == 0)
         scr_tool_print(y->t, "no problems");
@@ -64,8 +64,8 @@ static void print_summary(struct tally *y)
         scr_tool_print(y->t, "%zu problem%s%s", y->left, y->left == 1 ? "" : "s",
                        y->repair ? " left" : "");
     if (y->unsummed > 0)
-        scr_tool_print(y->t, "; %zu files have no recorded CRC32, only sizes compared",
-                       y->unsummed);
+        scr_tool_print(y->t, "; %zu file%s no recorded CRC32, only sizes compared",
+                       y->unsummed, y->unsummed == 1 ? " has" : "s have");
     if (y->skipped > 0)
         scr_tool_print(y->t, "; %d incomplete dataset%s skipped", y->skipped,
                        y->skipped == 1 ? "" : "s");
@@ -341,8 +341,8 @@ static void look_at_rank(struct tally *y, const struct scr_survey *s,
     }
     *files += (uint64_t)listed;
     if (listed < e->expected)
-        scr_faults_add(f, "rank %d: %d of its %d files are named", e->rank, listed,
-                       e->expected);
+        scr_faults_add(f, "rank %d: %d of its %d file%s are named", e->rank, listed,
+                       e->expected, scr_plural(e->expected));
 }
 
 static void look_at_cache(struct tally *y, const struct scr_survey *s, int id,

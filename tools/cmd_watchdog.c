@@ -62,8 +62,8 @@ static int watch(struct job *job, const char *step, struct scr_err *err)
         scr_nap_ms(TICK_MS);
     int rc;
     TRY_OUT(kill_run(job, step, &what, err));
-    scr_tool_print(job->t, "no new dataset for %.0f seconds: %s\n", limit,
-                   what ? what : "nothing runs");
+    scr_tool_print(job->t, "no new dataset for %.0f second%s: %s\n", limit,
+                   scr_plural((int64_t)limit), what ? what : "nothing runs");
 out:
     free(what);
     return rc;

@@ -145,7 +145,8 @@ static int must_end(struct runloop *l)
     if (!l->job.prm.watchdog || !scr_watch_hangs(l->t, &l->watch, &limit))
         return 0;
     SAY(l, SCR_LOG_WARN,
-        "no new dataset for %.0f seconds: the program hangs, the run is ended", limit);
+        "no new dataset for %.0f second%s: the program hangs, the run is ended", limit,
+        scr_plural((int64_t)limit));
     l->hangs = 1;
     return 1;
 }

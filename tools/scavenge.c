@@ -129,10 +129,11 @@ static void take_end(struct scr_scavenge *s)
         return;
     if (left < FLOOR_S + SPARE_S)
         scr_log(s->t->env.log, SCR_LOG_WARN,
-                left > 0 ? "the job ends in %.0f seconds: files are copied until then"
-                         : "the job should have ended %.0f seconds ago: files are "
+                left > 0 ? "the job ends in %.0f second%s: files are copied until then"
+                         : "the job should have ended %.0f second%s ago: files are "
                            "copied while it lasts",
-                left > 0 ? left : -left);
+                left > 0 ? left : -left,
+                scr_plural((int64_t)(left > 0 ? left : -left)));
     left = left < FLOOR_S + SPARE_S ? FLOOR_S : left - SPARE_S;
     s->end = scr_now_mono() + left;
 }
@@ -559,9 +560,9 @@ static int run_rounds(struct scr_scavenge *s, int id, uint64_t bytes,
     if (rc == SCR_OK && partners.n > 0 && (failed > 0 || lacks_ranks(s, id))) {
         struct round second = { .s = s, .id = id, .nodes = &partners, .partner = 1 };
         scr_tool_print(s->t,
-                       "dataset %d: something is lost, copying what %zu nodes keep for "
+                       "dataset %d: something is lost, copying what %zu node%s for "
                        "others\n",
-                       id, partners.n);
+                       id, partners.n, partners.n == 1 ? " keeps" : "s keep");
         struct scr_hostlist none = SCR_HOSTLIST_INIT;
         rc = run(&second, bytes, err);
         if (rc == SCR_OK)
@@ -608,8 +609,8 @@ static int begin(struct scr_scavenge *s, int id, const scr_hash *dset,
              : SCR_OK);
     TRY(scr_stage_take_landed(&s->t->env, &s->t->prefix, id, &landed, err));
     if (landed > 0)
-        scr_tool_print(s->t, "dataset %d: %llu files were copied by a flush\n", id,
-                       (unsigned long long)landed);
+        scr_tool_print(s->t, "dataset %d: a flush had copied %llu file%s\n", id,
+                       (unsigned long long)landed, scr_plural((int64_t)landed));
     return SCR_OK;
 }
 

@@ -201,10 +201,12 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     char *name = NULL;
     int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
-    if (foreign && !is_anothers_all(ctx, id))
+    if (foreign && !is_anothers_all(ctx, id)) {
+        int ranks = scr_regroup_ranks_all(ctx, id);
         return scr_fail(err, SCR_E_RANKS, 0,
-                        "dataset %d in cache was written by %d ranks, this run has %d",
-                        id, scr_regroup_ranks_all(ctx, id), ctx->world.size);
+                        "dataset %d in cache was written by %d rank%s, this run has %d",
+                        id, ranks, scr_plural(ranks), ctx->world.size);
+    }
     double start = scr_now_mono();
     SCR_EVENT(ctx, .event = "FETCH_START", .dset = id);
     int rc = foreign || scr_is_read_in_place_all(ctx, id)

@@ -25,9 +25,10 @@ static int flush_foreign_all(struct scr_ctx *ctx, const struct scr_copy_opts *o,
     *bytes = rep.bytes;
     if (rc == SCR_OK)
         scr_log(&ctx->log, SCR_LOG_NOTE,
-                "dataset %d of %d ranks was copied from cache to %s, the files of %d "
-                "ranks were rebuilt",
-                id, rep.ranks, ctx->prefix.path, rep.rebuilt_ranks);
+                "dataset %d of %d rank%s was copied from cache to %s, the files of %d "
+                "rank%s were rebuilt",
+                id, rep.ranks, scr_plural(rep.ranks), ctx->prefix.path,
+                rep.rebuilt_ranks, scr_plural(rep.rebuilt_ranks));
     return rc;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "core/ctx.h"
 #include "core/edits.h"
 #include "core/flushctl.h"
@@ -42,9 +43,10 @@ int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     }
     r->id = id;
     scr_log(&ctx->log, SCR_LOG_NOTE,
-            "checkpoint %s (dataset %d) was written by %d ranks: this run of %d reads "
-            "it in %s",
-            r->name, id, r->share.ranks, ctx->world.size, ctx->prefix.path);
+            "checkpoint %s (dataset %d) was written by %d rank%s: this run of %d "
+            "reads it in %s",
+            r->name, id, r->share.ranks, scr_plural(r->share.ranks), ctx->world.size,
+            ctx->prefix.path);
     return SCR_OK;
 }
 
@@ -65,9 +67,10 @@ int scr_regroup_ranks_all(const struct scr_ctx *ctx, int id)
 int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
+    int ranks = scr_regroup_ranks_all(ctx, id);
     scr_fail(&why, SCR_E_RANKS, 0,
-             "dataset %d in cache was written by %d ranks, this run has %d", id,
-             scr_regroup_ranks_all(ctx, id), ctx->world.size);
+             "dataset %d in cache was written by %d rank%s, this run has %d", id, ranks,
+             scr_plural(ranks), ctx->world.size);
     if (scr_ranks_check(ctx, &why, err) != SCR_OK)
         return SCR_E_RANKS;
     scr_err_clear(&why);

@@ -66,9 +66,9 @@ static int share_desc_all(struct scr_ctx *ctx, int id, const struct scr_known *k
     if (kept->ranks != ctx->world.size)
         return scr_fail(
             err, SCR_E_RANKS, 0,
-            "dataset %d in cache was written by %d ranks, this run has %d: it stays "
-            "there for a run with %d ranks (SCR_CACHE_PURGE=1 deletes it)",
-            id, kept->ranks, ctx->world.size, kept->ranks);
+            "dataset %d in cache was written by %d rank%s, this run has %d: it "
+            "stays there for a run with %d (SCR_CACHE_PURGE=1 deletes it)",
+            id, kept->ranks, scr_plural(kept->ranks), ctx->world.size, kept->ranks);
     return SCR_OK;
 }
 

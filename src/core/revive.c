@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "base/units.h"
 #include "core/asyncctl.h"
 #include "core/cachectl.h"
 #include "core/ctx.h"
@@ -89,7 +90,8 @@ static void leave_cache_alone_all(struct scr_ctx *ctx, const struct scr_ids *ids
     }
     if (ids->n > 0)
         scr_log(&ctx->log, SCR_LOG_NOTE,
-                "SCR_DISTRIBUTE=0: %zu datasets in cache are left alone", ids->n);
+                "SCR_DISTRIBUTE=0: %zu dataset%s in cache %s left alone", ids->n,
+                scr_plural((int64_t)ids->n), ids->n == 1 ? "is" : "are");
 }
 
 /* Datasets that an earlier run had copied become complete. Local, of rank 0. */

@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "core/bypass.h"
 #include "core/ctx.h"
 #include "core/layout.h"
@@ -268,9 +269,10 @@ static int no_such_file(const struct scr_ctx *ctx, const char *name, const char 
     add_hint(ctx, dest != NULL ? dest : name, hint, sizeof hint);
     if (r->is_foreign)
         return scr_fail(err, SCR_E_NOENT, 0,
-                        "SCR_Route_file: checkpoint %s, which %d ranks wrote, has no "
+                        "SCR_Route_file: checkpoint %s, which %d rank%s wrote, has no "
                         "file %s%s",
-                        r->name, r->share.ranks, name, hint);
+                        r->name, r->share.ranks, scr_plural(r->share.ranks), name,
+                        hint);
     /* All its files are known, or all of them are on this node. */
     if (r->catalog.prefix != NULL || ctx->nodes == 1)
         return scr_fail(err, SCR_E_NOENT, 0,

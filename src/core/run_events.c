@@ -286,10 +286,10 @@ void scr_run_say_output(const struct scr_ctx *ctx, double now)
     struct scr_str line = SCR_STR_INIT;
     if (ctx->log.quiet || ctx->log.level < SCR_LOG_INFO)
         return;
-    scr_str_printf(&line, "dataset %d %s complete in %.3f s: %s in %llu files", out->id,
-                   out->name, now - out->start,
+    scr_str_printf(&line, "dataset %d %s complete in %.3f s: %s in %llu file%s",
+                   out->id, out->name, now - out->start,
                    scr_format_size(out->bytes, size, sizeof size),
-                   (unsigned long long)out->files);
+                   (unsigned long long)out->files, scr_plural((int64_t)out->files));
     add_step(&line, "written", out->write, out->bytes);
     add_step(&line, "encoded", out->encode, out->bytes);
     add_step(&line, "flushed", out->flush, out->bytes);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/units.h"
 #include "ec/ec.h"
 
 struct weaken {
@@ -117,10 +118,11 @@ static void report_fewer_all(const struct weaken *w)
                             (long long)w->fewer[1], w->least + 1);
     scr_log(&w->ctx->log, SCR_LOG_WARN,
             "%s: %s with SET_FAILURES=%d is reduced to %d for %lld of %d ranks in sets "
-            "of %d%s (SET_SIZE=%d; %d %s groups of at most %d ranks)",
+            "of %d%s (SET_SIZE=%d; %d %s group%s of at most %d rank%s)",
             w->red->origin, w->scheme, w->failures, w->least - 1,
             (long long)w->fewer[0], w->ranks, w->least, more ? more : "",
-            w->red->set_size, groups, w->red->group, w->largest);
+            w->red->set_size, groups, w->red->group, scr_plural(groups), w->largest,
+            scr_plural(w->largest));
     free(more);
 }
 

@@ -84,11 +84,11 @@ const char *scr_halt_due(const struct scr_halt *h, int64_t now, char **why)
         scr_format_stamp(h->exit_before, when, sizeof when);
         *why = h->is_job_end
                    ? scr_asprintf("less than %" PRId64
-                                  " seconds left before the end of the allocation, %s "
+                                  " second%s left before the end of the allocation, %s "
                                   "(SCR_HALT_SECONDS, SCR_END_TIME)",
-                                  early, when)
-                   : scr_asprintf("less than %" PRId64 " seconds left before %s", early,
-                                  when);
+                                  early, scr_plural(early), when)
+                   : scr_asprintf("less than %" PRId64 " second%s left before %s",
+                                  early, scr_plural(early), when);
         return h->is_job_end ? SCR_HALT_JOB_END : "EXIT_BEFORE_TIME";
     }
     return NULL;

@@ -151,8 +151,9 @@ void scr_faults_check(const struct scr_env *env, const char *prefix,
     }
     add_gap(f, next, list->ranks);
     if (scr_hash_get_val_u64(dset, "FILES", &recorded) && recorded != *files)
-        scr_faults_add(f, "%llu files are listed, %llu are recorded",
-                       (unsigned long long)*files, (unsigned long long)recorded);
+        scr_faults_add(f, "%llu file%s listed, %llu are recorded",
+                       (unsigned long long)*files, *files == 1 ? " is" : "s are",
+                       (unsigned long long)recorded);
 }
 
 /* --- redundancy files --- */

@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "store/arrival.h"
 #include "store/paths.h"
 #include "store/replacing.h"
@@ -28,8 +29,8 @@ static int place_rest(const struct scr_env *env, const struct scr_prefix *p, int
     if (rc == SCR_OK) {
         scr_log(env->log, SCR_LOG_NOTE,
                 "dataset %d on the prefix was written, but not all of its files had "
-                "their names: it is complete now, %llu files",
-                id, (unsigned long long)files);
+                "their names: it is complete now, %llu file%s",
+                id, (unsigned long long)files, scr_plural((int64_t)files));
         return SCR_OK;
     }
     if (scr_err_may_pass(rc))

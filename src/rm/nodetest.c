@@ -247,9 +247,9 @@ static int is_too_late(const struct round *r, const struct node_test *t)
     if (t->run == exclude || seconds_left(r) > LEAST_S)
         return 0;
     scr_log(r->rm->env->log, SCR_LOG_WARN,
-            "no time is left for the test %s of %zu nodes: a longer SCR_NODE_TIMEOUT "
+            "no time is left for the test %s of %zu node%s: a longer SCR_NODE_TIMEOUT "
             "may help",
-            t->name, r->nodes.n);
+            t->name, r->nodes.n, scr_plural((int64_t)r->nodes.n));
     return 1;
 }
 

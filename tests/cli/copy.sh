@@ -52,7 +52,7 @@ common scr_copy --cntldir "$(cntl 0)" --id 7 --prefix "$tmp/p"
 # --- all nodes are there ---
 job XOR 4 4
 copy 0
-is 0 "dataset 7: 2 files of 1 ranks copied, $(stat -c %s "$(cntl 0)"/scr.dataset.7/rank.0/* \
+is 0 "dataset 7: 2 files of 1 rank copied, $(stat -c %s "$(cntl 0)"/scr.dataset.7/rank.0/* \
     "$(cntl 0)"/scr.dataset.7/.scr/*.xor | awk '{ n += $1 } END { printf "%.2f KiB", int(n * 100 / 1024) / 100 }')"
 check "the file waits" -f "$dir/files/ckpt.7/rank_0.dat"
 check "nothing is in place" ! -e p/ckpt.7
@@ -70,12 +70,12 @@ is 0 "dataset 7: is complete in $tmp/p"
 # --- again: what is there is not copied again ---
 job XOR 4 4
 copy 1
-has 0 "2 files of 1 ranks copied"
+has 0 "2 files of 1 rank copied"
 copy 1
-is 0 "dataset 7: 0 files of 1 ranks copied, 0 B; 2 were there"
+is 0 "dataset 7: 0 files of 1 rank copied, 0 B; 2 were there"
 rm "$dir/2_of_4_in_0.xor"
 copy 1
-has 0 "1 files of 1 ranks copied"
+has 0 "1 file of 1 rank copied"
 run scr_print "$dir/1.scrfilemap"
 has 0 "FILES = 2"
 
@@ -186,7 +186,7 @@ whole
 # --- the other positions and names of arguments ---
 job XOR 3 3
 run scr_copy -c "$(cntl 0)" -i 7 --dstdir "$dir" --buf 64 --crc --partner --containers n1 n2
-has 0 "2 files of 1 ranks copied"
+has 0 "2 files of 1 rank copied"
 run scr_copy -c "$(cntl 0)" -i 7 -d "$tmp/p/elsewhere"
 fails 2 "is not the directory of dataset 7"
 run scr_copy -c "$(cntl 0)" -i 7 -d "$dir" -p p

@@ -28,7 +28,7 @@ has 0 "0 errors, 0 warnings"
 printf 'SwitchName=a$b Nodes=n1\r\n' >odd.conf
 run scr_groups --file odd.conf
 is 0 'GROUPS=n1 SWITCH="a\$b"
-# 1 nodes in 1 groups'
+# 1 node in 1 group'
 
 # the manager, also outside of a job
 PATH="$fixtures/slurm/bin:$PATH" run scr_groups --slurm

@@ -254,4 +254,4 @@ SCR_WATCHDOG_TIMEOUT=1 SLURM_JOBID=1234 SLURM_NODELIST='n[1-5]' PATH="$fixtures/
 fails 2 "the program hangs, but 2 job steps run: name the one to kill with --step"
 SCR_WATCHDOG_TIMEOUT=1 SLURM_JOBID=1234 SLURM_NODELIST='n[1-5]' PATH="$fixtures/slurm/bin:$PATH" \
     run scr_watchdog --prefix . --step 4
-is 0 "no new dataset for 1 seconds: job step 1234.4 is killed"
+is 0 "no new dataset for 1 second: job step 1234.4 is killed"

@@ -280,7 +280,7 @@ wait $pid
 status=$?
 has_status 0
 says "scr_watchdog: the program hangs" "run 1 ended: exit status 143" "run 2 ended: exit status 0"
-grep -q "no new dataset for 1 seconds: process $pid is asked" .watched || fail "$(cat .watched)"
+grep -q "no new dataset for 1 second: process $pid is asked" .watched || fail "$(cat .watched)"
 # while a dataset is copied to the prefix directory another limit applies
 again
 mkdir .scr

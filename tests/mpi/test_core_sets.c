@@ -104,13 +104,13 @@ static const struct limit limits[] = {
       "SCR_COPY_TYPE, " /* where it was set */ },
     { 6, "n[1-6]", "SCR_COPY_TYPE=RS\nSCR_SET_FAILURES=254\n", 1,
       "RS with SET_FAILURES=254 is reduced to 5 for 6 of 6 ranks in sets of 6 "
-      "(SET_SIZE=8; 6 NODE groups of at most 1 ranks)" },
+      "(SET_SIZE=8; 6 NODE groups of at most 1 rank)" },
     { 6, "n[1-6]", FILE_TYPE "CKPT=0 TYPE=RS SET_SIZE=2 SET_FAILURES=2\n", 1,
       "/.scrconf:2: RS with SET_FAILURES=2 is reduced to 1 for 6 of 6 ranks in sets "
-      "of 2 (SET_SIZE=2; 6 NODE groups of at most 1 ranks)" },
+      "of 2 (SET_SIZE=2; 6 NODE groups of at most 1 rank)" },
     { 5, "n[1-5]", FILE_TYPE "CKPT=0 TYPE=RS SET_SIZE=2 SET_FAILURES=3\n", 1,
       "reduced to 1 for 2 of 5 ranks in sets of 2, to 2 for 3 in sets of 3 "
-      "(SET_SIZE=2; 5 NODE groups of at most 1 ranks)" },
+      "(SET_SIZE=2; 5 NODE groups of at most 1 rank)" },
     { 5, "n[1-5]", FILE_TYPE "CKPT=0 TYPE=RS SET_SIZE=2 SET_FAILURES=2\n", 1,
       "reduced to 1 for 2 of 5 ranks in sets of 2 (" },
     { 6, "n[1-6]", FILE_TYPE "CKPT=0 TYPE=PARTNER SET_FAILURES=6\n", 1,

@@ -489,7 +489,7 @@ static void a_test_without_time_is_not_made(void **state)
                  "SCR_NODE_TESTS=CHECK,ECHO");
     struct scr_node_tests t = { &m.rm, check, 5 };
     assert_int_equal(scr_nodes_test(&t, &m.rm.nodes, &down, &m.t.err), SCR_OK);
-    assert_contains(test_cfg_log(&m.t), "no time is left for the test ECHO of 1 nodes");
+    assert_contains(test_cfg_log(&m.t), "no time is left for the test ECHO of 1 node:");
     assert_int_equal(down.nodes.n, 1);
     assert_string_equal(down.nodes.name[0], "dead2");
     scr_downs_free(&down);

@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "drill/drill_rounds.h"
 #include "report.h"
 
@@ -59,8 +60,9 @@ static void print_plan(const struct course *c)
     if (p->job != NULL)
         say(c, "drill: %s, and no real node is lost (scr_drill(1), IN A JOB)\n",
             p->job);
-    say(c, "drill: %d ranks on %d virtual nodes (%s), scheme %s\n", p->d.ranks,
-        p->nodes, nodes ? nodes : "?", scr_scheme_name(p->d.scheme));
+    say(c, "drill: %d rank%s on %d virtual node%s (%s), scheme %s\n", p->d.ranks,
+        scr_plural(p->d.ranks), p->nodes, scr_plural(p->nodes), nodes ? nodes : "?",
+        scr_scheme_name(p->d.scheme));
     free(nodes);
     say(c, "drill: program:");
     for (int i = 0; p->d.program[i] != NULL; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/units.h"
 
 const char *const scr_drill_from_name[DRILL_FROMS] = { "scratch", "cache", "rebuilt",
                                                        "prefix" };
@@ -145,10 +146,11 @@ char *scr_drill_tally_text(const struct drill_plan *p, const struct drill_tally 
     scr_str_printf(&s, "seed %u, %d of %d rounds, %d wrong; strikes", p->seed,
                    all->done, p->rounds, all->wrong);
     list(&s, scr_drill_phase_name, all->struck, DRILL_PHASES);
-    scr_str_printf(&s, " of up to %d nodes, %d beyond %s", all->nodes, all->beyond,
-                   scr_scheme_name(p->d.scheme));
+    scr_str_printf(&s, " of up to %d node%s, %d beyond %s", all->nodes,
+                   scr_plural(all->nodes), all->beyond, scr_scheme_name(p->d.scheme));
     if (all->unstruck > 0)
-        scr_str_printf(&s, ", %d rounds not struck", all->unstruck);
+        scr_str_printf(&s, ", %d round%s not struck", all->unstruck,
+                       scr_plural(all->unstruck));
     scr_str_append(&s, "; restarts");
     list(&s, scr_drill_from_name, all->from, DRILL_FROMS);
     scr_str_printf(&s, "; checkpoints lost at most %d; slowest restart %.2f s",

@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "par/comm/ship.h"
 #include "par/migrate/holdings.h"
 #include "store/cache.h"
@@ -67,13 +68,13 @@ static int check_ranks(const scr_filemap *map, int id, int size, struct scr_err 
         if (ranks > 0 && ranks != size)
             return scr_fail(
                 err, SCR_E_RANKS, 0,
-                "dataset %d in cache was written by %d ranks, this run has %d", id,
-                ranks, size);
+                "dataset %d in cache was written by %d rank%s, this run has %d", id,
+                ranks, scr_plural(ranks), size);
         if (rank < 0 || rank >= size)
             return scr_fail(
                 err, SCR_E_RANKS, 0,
-                "dataset %d in cache has files of rank %d, this run has %d ranks", id,
-                rank, size);
+                "dataset %d in cache has files of rank %d, this run has %d rank%s", id,
+                rank, size, scr_plural(size));
     }
     return SCR_OK;
 }

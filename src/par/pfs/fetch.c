@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "par/comm/turns.h"
 #include "par/pfs/flush.h"
 #include "par/pfs/plain.h"
@@ -231,8 +232,9 @@ static int check_count_all(const struct fetch *f, int rc, const scr_hash *dset,
     if (rc != SCR_OK || !scr_hash_get_val_u64(dset, "FILES", &want) || want == v.sum[0])
         return rc;
     return scr_fail(err, SCR_E_CORRUPT, 0,
-                    "dataset %d: its list names %llu files, its summary %llu", f->at.id,
-                    (unsigned long long)v.sum[0], (unsigned long long)want);
+                    "dataset %d: its list names %llu file%s, its summary %llu",
+                    f->at.id, (unsigned long long)v.sum[0],
+                    scr_plural((int64_t)v.sum[0]), (unsigned long long)want);
 }
 
 static int list_mine(struct fetch *f, struct scr_err *err)

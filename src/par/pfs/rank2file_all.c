@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/units.h"
 #include "store/catalog.h"
 
 /* --- write --- */
@@ -184,9 +185,9 @@ static int read_all(const struct scr_prefix_dset *at, int wanted, int rc,
     share->ranks = (int)v.sum[0];
     if (rc == SCR_OK && wanted > 0 && share->ranks != wanted)
         rc = scr_fail(err, SCR_E_RANKS, 0,
-                      "dataset %d in the prefix directory was written by %d ranks, "
+                      "dataset %d in the prefix directory was written by %d rank%s, "
                       "this run has %d",
-                      at->id, share->ranks, wanted);
+                      at->id, share->ranks, scr_plural(share->ranks), wanted);
     if (rc != SCR_OK)
         goto out;
     if (v.sum[1] > 1)

@@ -7,6 +7,7 @@
 #include "base/hashfile.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "par/comm/stream.h"
 #include "par/redundancy/restoring.h"
 
@@ -86,8 +87,8 @@ static int find_known(struct scr_restoring *s, struct scr_err *err)
                         &s->known);
     if (s->known.ranks < 0 || s->known.ranks == s->p->world->size)
         return SCR_OK;
-    return scr_fail(err, SCR_E_RANKS, 0, "it was written by %d ranks, not by %d",
-                    s->known.ranks, s->p->world->size);
+    return scr_fail(err, SCR_E_RANKS, 0, "it was written by %d rank%s, not by %d",
+                    s->known.ranks, scr_plural(s->known.ranks), s->p->world->size);
 }
 
 /* Ranks that know their set send it to the other members. The code is each rank's own.

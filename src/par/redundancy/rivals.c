@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "fmt/dataset.h"
 #include "par/redundancy/restoring.h"
 #include "par/redundancy/setjudge.h"
@@ -197,10 +198,11 @@ static int choose(const struct rivals *v, int64_t *created, struct scr_err *err)
         return SCR_OK;
     }
     if (other > 0)
-        return scr_fail(err, SCR_E_RANKS, 0,
-                        "dataset %d in cache: the nodes hold parts of %zu datasets of "
-                        "this number, one of them written by %d ranks, this run has %d",
-                        v->id, v->n, other, v->world->size);
+        return scr_fail(
+            err, SCR_E_RANKS, 0,
+            "dataset %d in cache: the nodes hold parts of %zu datasets of "
+            "this number, one of them written by %d rank%s, this run has %d",
+            v->id, v->n, other, scr_plural(other), v->world->size);
     return scr_fail(err, SCR_E_LOST, 0,
                     "dataset %d in cache: the nodes hold parts of %zu datasets of this "
                     "number, and each has lost more than can be rebuilt",
