@@ -184,3 +184,18 @@ void test_held_print_fds(void)
 {
     (void)each_fd(print);
 }
+
+int test_held_deleted(const char *part)
+{
+    int n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+        char path[4096] = "";
+        ssize_t got = readlinkat(dirfd(dir), e->d_name, path, sizeof path - 1);
+        n +=
+            got > 0 && strstr(path, part) != NULL && strstr(path, " (deleted)") != NULL;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return n;
+}

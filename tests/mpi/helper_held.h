@@ -15,6 +15,8 @@ struct test_held {
 struct test_held test_held_now(void);
 /* A line on stderr for every descriptor that is counted. */
 void test_held_print_fds(void);
+/* Deleted files that this process has open, with this part in their path. */
+int test_held_deleted(const char *part);
 
 /* 1: MPI_Comm_split, or MPI_Comm_dup, fails, as where communicators are used up. */
 extern int test_splits_fail, test_dups_fail;

@@ -3,13 +3,13 @@
  * begun it (invariant C10), by default not before it is protected, and a strong one not
  * for a weak one (invariant C11). */
 /* ranks: 4 */
-#include <dirent.h>
 #include <errno.h>
 #include <linux/magic.h>
 
 #include "base/str.h"
 #include "helper_async.h"
 #include "helper_fault.h"
+#include "helper_held.h"
 #include "helper_job.h"
 #include "helper_pfs.h"
 #include "helper_prefix.h"
@@ -27,7 +27,6 @@ static struct {
     int64_t room; /* bytes that are free, -1: as it is */
     int held;     /* deleted files that were open when a redundancy file was opened */
 } node;
-static int held_files(void);
 
 static int refuses(const char *path)
 {
@@ -67,7 +66,7 @@ static int in_memory(int fd, struct statfs *st)
 static int note_held(int at, const char *path, int flags, mode_t mode)
 {
     if ((flags & O_CREAT) != 0 && strstr(path, ".xor") != NULL)
-        node.held = held_files();
+        node.held = test_held_deleted("/scr.dataset.");
     return pfs_sys.openat(at, path, flags, mode);
 }
 
@@ -320,22 +319,6 @@ MPI_CASE(the_redundancy_file_of_one_is_that_of_the_next_but_one)
 
 /* --- a thread gives back what files took --- */
 
-/* Deleted files of a cache that this process has open. */
-static int held_files(void)
-{
-    int n = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
-        char path[4096] = "";
-        ssize_t got = readlinkat(dirfd(dir), e->d_name, path, sizeof path - 1);
-        n += got > 0 && strstr(path, "/scr.dataset.") != NULL &&
-             strstr(path, " (deleted)") != NULL;
-    }
-    if (dir != NULL)
-        closedir(dir);
-    return n;
-}
-
 static void begin_large(struct job *job, struct scr_ctx *ctx, const char *name,
                         int flags)
 {
@@ -344,7 +327,7 @@ static void begin_large(struct job *job, struct scr_ctx *ctx, const char *name,
     char path[SCR_MAX_NAME];
     char *own = scr_asprintf("%s/%s.%d", job->prefix, name, job->rank);
     CHECK_RC(scr_start_output_all(ctx, name, flags, &err), SCR_OK, &err);
-    CHECK_INT(held_files(), 0);
+    CHECK_INT(test_held_deleted("/scr.dataset."), 0);
     CHECK_INT(ctx->cache.release.n, 0);
     CHECK_RC(scr_route(ctx, own, path, &err), SCR_OK, &err);
     FILE *f = fopen(path, "wb");
@@ -370,7 +353,7 @@ MPI_CASE(the_room_of_one_is_back_before_the_next_is_written)
     CHECK_INT(ctx->cache.release.n, 1);
     large(&job, ctx, "four", SCR_IS_CKPT);
     job_end(&job, ctx);
-    CHECK_INT(held_files(), 0);
+    CHECK_INT(test_held_deleted("/scr.dataset."), 0);
     ctx = job_start(&job, nodes, ONE, NULL);
     large(&job, ctx, "five", SCR_IS_CKPT); /* "four" leaves before it */
     CHECK_INT(ctx->cache.release.n, 0);
