@@ -114,7 +114,7 @@ static int look(struct view *v, struct scr_status *s, struct scr_err *err)
     scr_reach_fini(&v->reach);
     v->has_prm = scr_tool_params(t, t->prefix.path, &v->prm, &no_cfg) == SCR_OK;
     if (v->has_prm)
-        (void)scr_tool_reach(t, t->prefix.path, NULL, &v->reach, &no_reach);
+        (void)scr_tool_reach_of_run(t, t->prefix.path, 0, &v->reach, &no_reach);
     const struct scr_status_ask q = { .env = &t->env,
                                       .prefix = &t->prefix,
                                       .prm = v->has_prm ? &v->prm : NULL,

@@ -169,6 +169,8 @@ status_is 0
 row cache "on nodes n[1-4], some of its files lost: can be rebuilt, survives no further loss of a node (XOR)"
 json 's["cache"]["missing"] == 0 and s["cache"]["mendable"] and s["cache"]["survives"] == 0'
 mv away "$lost"
+SCR_VNODES='n[1-3]' status_is 0 # as to scr why, n4 is no node of the next run
+row cache "on nodes n[1-4], 1 of them lost: can be rebuilt, survives no further loss of a node (XOR)"
 rm -r "$base/vnode.n2"
 status_is 0
 row cache "on nodes n[1-4], 1 of them lost: can be rebuilt, survives no further loss of a node (XOR)"
@@ -176,6 +178,14 @@ json 's["cache"]["seen"] and s["cache"]["survives"] == 0'
 json 's["cache"]["missing"] == 1 and s["cache"]["mendable"] and not s["cache"]["lost"]'
 rm -r "$base/vnode.n3"
 status_is 0 # as on a node of the job, which has its own part only
+row cache "; other nodes have the rest, this is what flush.scr and the event log say"
+row restart "from dataset 20 in cache"
+# no other node has the rest
+SCR_VNODES='n[1-4]' status_is 0
+row cache "on nodes n[1-4]; more of it is lost than XOR can rebuild"
+row restart "from dataset 2 in the prefix directory"
+SCR_VNODES='n[1-4]' json 's["cache"]["lost"] and s["restart"]["id"] == 2'
+SLURM_JOBID=1234 SLURM_NODELIST='a[1-2]' SCR_VNODES='n[1-4]' status_is 0 # nor are those of other hosts
 row cache "; other nodes have the rest, this is what flush.scr and the event log say"
 mkdir "$tmp/elsewhere"
 SCR_CNTL_BASE=$tmp/elsewhere SCR_CACHE_BASE=$tmp/elsewhere status_is 0
