@@ -54,7 +54,8 @@ static int p_openat(int dirfd, const char *path, int flags, mode_t mode)
     int copy = begins_copy(path, flags);
     if (copy && c->open_error)
         return refuse(c->open_error);
-    if (c->fail_path != NULL && (flags & O_CREAT) && strstr(path, c->fail_path) != NULL)
+    const char *part = c->fail_path;
+    if (part != NULL && (flags & O_CREAT) && strstr(path, part) != NULL)
         return refuse(EIO);
     int fd = scr_sys_posix.openat(dirfd, path, flags, mode);
     if (copy && fd >= 0 && fd < FDS) {

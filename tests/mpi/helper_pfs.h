@@ -19,9 +19,10 @@ extern struct pfs_control {
     atomic_int slow_us;     /* microseconds a write takes longer */
     atomic_int write_error; /* errno of each write, 0: none */
     atomic_int open_error;  /* errno of opening a copy */
-    const char *fail_path;  /* creating a file whose path contains this is EIO; NULL */
-    atomic_int opened;      /* copies begun */
-    atomic_int open_now;    /* copies that are open */
+    /* Creating a file whose path contains this is EIO; NULL: none. */
+    const char *_Atomic fail_path;
+    atomic_int opened;    /* copies begun */
+    atomic_int open_now;  /* copies that are open */
     atomic_int *together; /* shared by all processes: copying now, and the most of them;
                              NULL: not counted */
     atomic_int

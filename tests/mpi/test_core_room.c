@@ -14,6 +14,7 @@
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "helper_stored.h"
+#include "par/pfs/flush_async.h"
 
 #define AUTOMATIC "SCR_CACHE_SIZE=-1"
 #define ONE       "SCR_CACHE_SIZE=1"
@@ -376,7 +377,10 @@ JOB_CASE(the_room_of_output_is_back_before_the_encode, 4)
     CHECK(scr_cache_has(ctx, 1));
     begin_large(job, ctx, "one", SCR_IS_CKPT);
     pfs_control.hold = 0;
-    CHECK(becomes_complete(job, 1));
+    for (int i = 0; i < MPI_TEST_PATIENCE_MS &&
+                    scr_flush_poll_all(ctx->flusher.flush[0]) == SCR_XFER_RUNNING;
+         i++)
+        usleep(1000);
     CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
     CHECK(!scr_cache_has(ctx, 1));
     CHECK_INT(node.held, 0);
