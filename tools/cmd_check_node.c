@@ -178,7 +178,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct scr_err why = SCR_ERR_INIT;
     int rc = check_node(t, a, &c, &why);
     if (rc == SCR_E_USAGE)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     if (rc == SCR_OK)
         scr_tool_print(t, "PASS\n");
     else

@@ -303,7 +303,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
             scr_log(&t->log, SCR_LOG_ERROR, "%s", why.text);
         rc = rc == SCR_OK ? one : rc;
     }
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", first.text);
+    return scr_err_take(err, rc, &first);
 }
 
 const struct scr_cmd scr_cmd_halt = {

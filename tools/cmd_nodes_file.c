@@ -25,7 +25,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     scr_hash_delete(h);
     if (rc == SCR_E_NOENT)
         return SCR_TOOL_NO;
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 const struct scr_cmd scr_cmd_nodes_file = {

@@ -115,7 +115,7 @@ static int look_around(struct postrun *p, struct scr_err *err)
     if (rc == SCR_OK)
         rc = keep_own(p, &why);
     if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     if (rc != SCR_OK)
         scr_log(t->env.log, SCR_LOG_WARN, "%s; going by the caches in reach", why.text);
     int known = scr_hash_size(scr_hash_get(p->flush, "DATASET")) > 0;
@@ -183,9 +183,7 @@ static int save(struct postrun *p, int id, struct scr_err *err)
     if (rc == SCR_OK)
         tell_saved(p, id, &report);
     if (rc != SCR_E_LOST && rc != SCR_E_NOENT && rc != SCR_E_TAKEN)
-        return rc == SCR_OK || why.code == SCR_OK
-                   ? rc
-                   : scr_fail(err, rc, 0, "%s", why.text);
+        return rc == SCR_OK || why.code == SCR_OK ? rc : scr_err_take(err, rc, &why);
     if (why.code == SCR_OK) /* no node is left */
         return rc;
     if (p->s.trouble != NULL)

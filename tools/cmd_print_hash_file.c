@@ -36,15 +36,15 @@ static int read_hash(struct scr_tool *t, const char *path, scr_hash *h, uint64_t
     if (scr_file_stat(t->env.sys, path, &st, NULL) != SCR_OK || st.st_size <= SMALL)
         rc = scr_hash_file_read(t->env.sys, path, h, &why);
     if (rc != SCR_E_CORRUPT)
-        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     struct scr_err of_red = SCR_ERR_INIT;
     rc = scr_redfile_read(&t->env, path, h, &used, &of_red);
     if (rc == SCR_OK)
         *rest = (uint64_t)st.st_size - used;
     else if (why.code == SCR_OK || rc == SCR_E_VERSION)
-        rc = scr_fail(err, rc, 0, "%s", of_red.text);
+        rc = scr_err_take(err, rc, &of_red);
     else
-        rc = scr_fail(err, why.code, 0, "%s", why.text);
+        rc = scr_err_take(err, why.code, &why);
     return rc;
 }
 

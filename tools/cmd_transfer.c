@@ -187,7 +187,7 @@ static int read_file(struct scr_tool *t, const char *dir, scr_hash *h,
     if (rc == SCR_OK)
         rc = scr_transfer_left(h, left, &why);
     free(file);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 static int print_json(struct scr_tool *t, const struct scr_lock_holder *who,

@@ -140,7 +140,7 @@ static int check_redfiles(struct tally *y, int id, struct scr_faults *f,
     /* Without a directory, or anything of a scavenge in it, there are none. */
     if (rc != SCR_OK && rc != SCR_E_NOENT && rc != SCR_E_NOMEM)
         scr_faults_add_err(f, &why);
-    return rc == SCR_E_NOMEM ? scr_fail(err, rc, 0, "%s", why.text) : SCR_OK;
+    return rc == SCR_E_NOMEM ? scr_err_take(err, rc, &why) : SCR_OK;
 }
 
 /* Record and files; those found wrong go to f. *good: except for redundancy files
@@ -425,7 +425,7 @@ static int verify_copy(struct tally *y, const struct scr_survey *s, int id,
         count_fault(y, why.text);
         rc = SCR_OK;
     } else {
-        scr_fail(err, rc, 0, "%s", why.text);
+        scr_err_take(err, rc, &why);
     }
     free(label);
     return rc;

@@ -109,7 +109,7 @@ out:
     *nodes = rc == SCR_OK && n > 0 ? (size_t)n : 0;
     if (rc == SCR_OK || rc == SCR_E_NOENT || rc == SCR_E_CORRUPT)
         return SCR_OK; /* the next run rewrites a damaged one */
-    return scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 int scr_job_needs(const struct job *job, const struct scr_prefix *prefix, size_t asked,
@@ -157,5 +157,5 @@ int scr_job_halted(const struct job *job, const struct scr_prefix *prefix,
             h.reason == NULL && word != NULL && strcmp(word, SCR_HALT_JOB_END) == 0;
     }
     scr_hash_delete(file);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", cause.text);
+    return scr_err_take(err, rc, &cause);
 }

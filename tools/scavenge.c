@@ -184,7 +184,7 @@ static int take_lock(struct scr_scavenge *s, struct scr_err *err)
                         s->t->prefix.path, why.text);
     if (rc == SCR_OK)
         rc = scr_attended_begin(s->t, &s->number, &why);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 int scr_scavenge_open(struct scr_tool *t, const struct scr_scavenge_opts *o,
@@ -378,7 +378,7 @@ static int run(struct round *r, uint64_t bytes, struct scr_err *err)
     pthread_sigmask(SIG_SETMASK, &before, NULL); /* one that waited ends us here */
     if (!started)
         return scr_fail(err, SCR_E_FAILURE, 0, "scavenge: no more threads");
-    return r->rc == SCR_OK ? SCR_OK : scr_fail(err, r->rc, 0, "%s", r->err.text);
+    return r->rc == SCR_OK ? SCR_OK : scr_err_take(err, r->rc, &r->err);
 }
 
 /* --- rounds --- */

@@ -58,7 +58,7 @@ int scr_realpath_to_be(const char *path, char **real, struct scr_err *err)
     if (rc != SCR_E_NOENT || dir == NULL || base == path || *base == '\0' ||
         strcmp(base, "..") == 0) {
         free(dir);
-        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     }
     TRY_OUT(read_link(path, &says, err));
     if (says != NULL) {

@@ -94,6 +94,11 @@ int scr_no_memory(struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "out of memory");
 }
 
+int scr_err_take(struct scr_err *err, int rc, const struct scr_err *why)
+{
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why->text);
+}
+
 void scr_err_prefix(struct scr_err *err, const char *fmt, ...)
 {
     if (err == NULL || err->code == SCR_OK)

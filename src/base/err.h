@@ -42,6 +42,10 @@ int scr_fail(struct scr_err *err, int code, int sys, const char *fmt, ...)
 /* The same with SCR_E_NOMEM; callers say of what it is, if they know more. */
 int scr_no_memory(struct scr_err *err);
 
+/* Of an error that another call put into why: unless rc is SCR_OK, fills err with that
+ * text, as scr_fail does. Returns rc. */
+int scr_err_take(struct scr_err *err, int rc, const struct scr_err *why);
+
 /* Puts "<text>: " before the text of an error already filled; no-op on an empty err or
  * NULL. */
 void scr_err_prefix(struct scr_err *err, const char *fmt, ...)

@@ -318,8 +318,7 @@ static int look(const struct scr_sys *sys, const char *path, const struct part *
     int rc = scr_open(sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, &why);
     if (rc == SCR_E_NOENT)
         return SCR_OK;
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    TRY(scr_err_take(err, rc, &why));
     rc = look_at(sys, fd, path, part, who, err);
     (void)scr_close(sys, &fd, path, NULL); /* which gives the shared lock back */
     return rc;

@@ -192,7 +192,7 @@ static int read_if_there(struct reader *r, struct scr_err *err)
     int rc = read_file(r, &cause);
     if (rc == SCR_OK || cause.sys == ENOENT || cause.sys == ENOTDIR)
         return SCR_OK;
-    return scr_fail(err, rc, 0, "%s", cause.text);
+    return scr_err_take(err, rc, &cause);
 }
 
 /* --- the files --- */
@@ -219,7 +219,7 @@ static int read_named_file(struct reader *r, struct scr_err *err)
         return scr_fail(err, SCR_E_CONFIG, 0,
                         "SCR_CONF_FILE=%s (%s): not a regular file", r->path,
                         scr_cfg_origin(r->cfg, "SCR_CONF_FILE"));
-    return rc == SCR_OK ? SCR_OK : scr_fail(err, rc, 0, "%s", cause.text);
+    return scr_err_take(err, rc, &cause);
 }
 
 static int read_own_file(struct reader *r, struct scr_err *err)

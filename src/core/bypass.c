@@ -333,8 +333,7 @@ static int sync_file(struct scr_ctx *ctx, const char *dest, const char *path,
     int rc = scr_file_stat(ctx->env.sys, path, &st, &why);
     if (rc == SCR_E_NOENT)
         return scr_fail(err, SCR_E_MISSING, 0, "%s was routed but never written", dest);
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    TRY(scr_err_take(err, rc, &why));
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "%s is no regular file", path);
     return scr_file_sync(ctx->env.sys, path, err);

@@ -103,7 +103,7 @@ int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err)
                  : scr_no_memory(&why);
     if (rc != SCR_OK) {
         scr_filemap_delete(map);
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     }
     scr_filemap_remove_dataset(map, gone);
     scr_filemap_delete(ctx->cache.map);

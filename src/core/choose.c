@@ -105,7 +105,7 @@ static int load_flushed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_restart_load_all(ctx, id, &why);
     if (!scr_restart_is_spoilt(rc) || !scr_cache_is_ready(ctx, id))
-        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is flushed again: %s",
             scr_cache_name_of(ctx, id), id, why.text);
     TRY(scr_cache_mend_all(ctx, id, err));

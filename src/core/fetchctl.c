@@ -170,7 +170,7 @@ static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
             rc = fetch_into_all(ctx, red, id, name, &full);
         }
     }
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", full.text);
+    return scr_err_take(err, rc, &full);
 }
 
 /* 1 if the index has another dataset of this number than what is in cache (P14). */
@@ -238,5 +238,5 @@ int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         rc = scr_ranks_check(ctx, &why, err);
         return rc == SCR_OK ? scr_regroup_open_all(ctx, id, err) : rc;
     }
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }

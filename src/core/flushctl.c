@@ -75,7 +75,7 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         scr_err_clear(&why);
         rc = scr_flush_once_all(ctx, id, &why);
     }
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 static int flush_unless_all(struct scr_ctx *ctx, int id,
@@ -108,7 +108,7 @@ static int flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *er
     if (rc == SCR_E_NEWER)
         scr_flush_tell_newer(ctx, id, &why);
     else if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     return SCR_OK;
 }
 

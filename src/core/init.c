@@ -238,7 +238,7 @@ int scr_config_all(struct scr_ctx *ctx, MPI_Comm from, const char *text, char **
         /* Other ranks' settings count if they are first in that of SCR_Init_comm: they
          * must have them, but their environments are not judged here. */
         if (rc == SCR_OK && (comm->rank == 0 || rc1 == SCR_E_NOMEM) && rc1 != SCR_OK)
-            rc = scr_fail(err, rc1, 0, "%s", mine.text);
+            rc = scr_err_take(err, rc1, &mine);
         rc = scr_agree_all(comm, rc, err);
     }
     scr_comm_free(&temp);
@@ -398,7 +398,7 @@ static int open_all(struct scr_ctx *ctx, struct scr_err *err)
     if (rc == SCR_OK && own == SCR_OK && ctx->prefix.path != NULL)
         own = scr_realpath(ctx->prefix.path, &ctx->prefix_real, &why);
     scr_hash_delete(found);
-    return rc == SCR_OK && own != SCR_OK ? scr_fail(err, own, 0, "%s", why.text) : rc;
+    return rc == SCR_OK && own != SCR_OK ? scr_err_take(err, own, &why) : rc;
 }
 
 /* Data of this run for commands; a halt of an earlier allocation is over. */

@@ -114,7 +114,7 @@ static int write_filemap(struct scr_ctx *ctx, struct scr_err *err)
                         "control directory %s is gone, something has removed it: no "
                         "checkpoint is written until the program is started again",
                         ctx->cntl.dir);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
@@ -334,8 +334,7 @@ static int note_file(const struct scr_ctx *ctx, struct scr_file *f, uint64_t *by
     if (rc == SCR_E_NOENT)
         return scr_fail(err, SCR_E_MISSING, 0, "%s was routed to %s but never written",
                         name != NULL ? name : path, path);
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", missing.text);
+    TRY(scr_err_take(err, rc, &missing));
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "%s is no regular file", path);
     scr_meta_set_filesize(meta, (uint64_t)st.st_size);

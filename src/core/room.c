@@ -209,7 +209,7 @@ static int evict_one_all(struct scr_ctx *ctx, int id, int may_go, struct scr_err
         return rc;
     struct scr_held *h = scr_cache_held(ctx, id);
     if (!foreign && h->state == SCR_CACHE_LOST) /* flushed, but not deleted */
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     note_stays(ctx, h, how, &why);
     *stuck = why;
     return SCR_OK;

@@ -306,7 +306,7 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
                       "give the path under the prefix",
                       ctx->restart.name, name);
     else if (path == NULL && outside.code != SCR_OK && strchr(name, '/') != NULL)
-        rc = scr_fail(err, outside.code, 0, "%s", outside.text);
+        rc = scr_err_take(err, outside.code, &outside);
     else if (path == NULL)
         rc = no_such_file(ctx, name, dest, err);
     else if ((rc = is_readable(ctx, path, err)) == SCR_OK)

@@ -218,7 +218,7 @@ static int rebuild_and_check(const struct build *b, struct scr_scan *s,
     if (rc == SCR_E_LOST)
         scr_faults_add_err(f, &why);
     else if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     /* Of what could not be read nothing is known: that is not to count as lost. */
     else if (f->n == 0 || scr_faults_real(f)) {
         f->trusted = s->trusted;
@@ -424,8 +424,8 @@ static int resume_placing(const struct build *b, int *done, struct scr_err *err)
     b->report->built = *done = rc == SCR_OK;
     if (rc == SCR_E_MISSING || rc == SCR_E_CORRUPT || rc == SCR_E_NOENT)
         rc = scr_stage_take_back(b->env, b->p, b->id, &list, err);
-    else if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "%s", why.text);
+    else
+        scr_err_take(err, rc, &why);
     scr_rank2file_fini(&list);
     scr_hash_delete(dset);
     return rc;
@@ -445,7 +445,7 @@ static int resume_replacing(const struct build *b, int *done, struct scr_err *er
     b->report->built = *done = rc == SCR_OK;
     if (rc == SCR_OK)
         return SCR_OK;
-    return scr_err_may_pass(rc) ? scr_fail(err, rc, 0, "%s", why.text)
+    return scr_err_may_pass(rc) ? scr_err_take(err, rc, &why)
                                 : scr_replacing_end(b->env, b->p, b->id, err);
 }
 
@@ -461,7 +461,7 @@ static int build_any(const struct build *b, struct scr_err *err)
     if (rc == SCR_OK)
         rc = build_flushed(b, dset, complete, err);
     else if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM || rc == SCR_E_IO)
-        scr_fail(err, rc, 0, "%s", why.text); /* may be good, or newer: left alone */
+        scr_err_take(err, rc, &why); /* may be good, or newer: left alone */
     else if ((rc = build_listed(b, err)) == SCR_E_NOENT) {
         b->report->files = 0;
         rc = build_scavenged(b, &nothing, err);

@@ -88,8 +88,7 @@ static int add_dir(struct listing *l, const struct place *p, int *ok,
     else if ((rc = scr_dir_make_private(sys, p->base, rel, 0700, &why)) == SCR_OK)
         *ok = 1;
     else
-        rc =
-            rc == SCR_E_UNSAFE ? refuse(o, &why) : scr_fail(err, rc, 0, "%s", why.text);
+        rc = rc == SCR_E_UNSAFE ? refuse(o, &why) : scr_err_take(err, rc, &why);
     for (size_t i = 0; *ok && i < o->dirs.n; i++)
         if (scr_dir_is_same(sys, o->dirs.v[i], dir))
             *ok = 0;
@@ -122,8 +121,7 @@ static int list_job(struct listing *l, struct place p, const char *dir,
         }
 out:
     scr_names_free(names, n);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_NOENT ? SCR_OK : rc, &why);
 }
 
 /* SCR_OK with *dir NULL: there is none, or it is refused; else the directory of a user
@@ -147,7 +145,7 @@ static int enter(struct listing *l, const struct place *p, char **dir,
     if (rc == SCR_E_NOENT)
         return SCR_OK;
     if (rc != SCR_E_UNSAFE)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     struct scr_leftover *o = leftover_at(l, p);
     return o ? refuse(o, &why) : scr_no_memory(err);
 }
@@ -171,8 +169,7 @@ static int list_user(struct listing *l, struct place p, struct scr_err *err)
     }
     scr_names_free(names, n);
     free(dir);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_NOENT ? SCR_OK : rc, &why);
 }
 
 /* A virtual node's directory that we cannot enter is another user's. */
@@ -202,8 +199,7 @@ static int list_base(struct listing *l, const char *base, struct scr_err *err)
     }
 out:
     scr_names_free(names, n);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_NOENT ? SCR_OK : rc, &why);
 }
 
 /* --- what is known of one --- */
@@ -241,7 +237,7 @@ static int check_ours(const struct scr_env *env, const char *dir,
     size_t n = 0;
     int rc = scr_dir_list(env->sys, dir, &names, &n, &why);
     if (rc != SCR_OK)
-        return rc == SCR_E_NOENT ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
+        return rc == SCR_E_NOENT ? SCR_OK : scr_err_take(err, rc, &why);
     int ours = n == 0;
     for (size_t i = 0; i < n; i++)
         ours = ours || strncmp(names[i], "job.", 4) == 0 ||
@@ -646,8 +642,7 @@ static int remove_turn(const struct scr_env *env, const char *dir, int turn,
         free(path);
     }
     scr_names_free(names, n);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_NOENT ? SCR_OK : rc, &why);
 }
 
 /* A run that makes its lock there once ours is gone keeps its directory. */

@@ -41,7 +41,7 @@ static int check_there(struct job *j, const struct scr_copy *want, struct scr_er
                                   .pace = &j->pace };
     int rc = scr_copy_check(j->env->sys, &job, &got, &why);
     if (rc == SCR_E_IO || rc == SCR_E_NOMEM)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     if (rc != SCR_OK)
         return scr_fail(err, SCR_E_EXIST, 0,
                         "%s is there and is another file: move it away, or extract to "
@@ -74,7 +74,7 @@ static int write_file(struct job *j, const struct scr_copy *job, struct scr_err 
         rc = scr_dir_make_parent(j->env->sys, job->dst, DIR_MODE, err);
     if (rc == SCR_OK && (rc = scr_copy_file(j->env->sys, job, &got, &why)) != SCR_OK)
         return rc == SCR_E_EXIST ? check_there(j, job, err)
-                                 : scr_fail(err, rc, 0, "%s", why.text);
+                                 : scr_err_take(err, rc, &why);
     if (rc == SCR_OK)
         rc = scr_dir_sync_parent(j->env->sys, job->dst, err);
     if (rc == SCR_OK) {

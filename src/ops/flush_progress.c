@@ -114,8 +114,7 @@ static int count(struct look *l, const scr_hash *plan, struct scr_err *err)
     rc = scr_prefix_rank2file_read(l->env, l->p, l->f->id, &list, &why);
     if (rc == SCR_E_NOENT) /* it has not written anything yet */
         rc = SCR_OK;
-    if (rc != SCR_OK)
-        TRY_OUT(scr_fail(err, rc, 0, "%s", why.text));
+    TRY_OUT(scr_err_take(err, rc, &why));
     for (size_t i = 0; i < list.n; i++)
         for (SCR_EACH(const struct scr_listed, file, &list.of[i]->files))
             look_at(l, file, list.of[i]->rank);
@@ -171,7 +170,7 @@ static int measure(struct look *l, const struct scr_index *index, double now,
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_arrival_plan_read(l->env, l->p, l->f->id, plan, &why);
     if (rc != SCR_OK && rc != SCR_E_NOENT)
-        TRY_OUT(scr_fail(err, rc, 0, "%s", why.text));
+        TRY_OUT(scr_err_take(err, rc, &why));
     l->f->is_async = rc == SCR_OK;
     TRY_OUT(describe(l, plan, index, err));
     l->f->since = begin_of(l);

@@ -328,8 +328,8 @@ static int copy_item(struct job *j, struct item *it, struct scr_err *err)
     if (is_bad_source(why.code)) {
         tell_bad(j, &why);
         rc = SCR_OK;
-    } else if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "%s", why.text);
+    } else
+        scr_err_take(err, rc, &why);
     item_fini(j->g->env->sys, it);
     return rc;
 }
@@ -363,7 +363,7 @@ static int take_file(struct job *j, const char *path, const scr_meta *meta,
         rc = SCR_OK;
     }
     item_fini(j->g->env->sys, &it);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 /* --- ranks --- */

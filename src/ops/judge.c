@@ -364,7 +364,7 @@ static int read_records(const struct scr_judge *q, struct scr_candidate *c,
                  : SCR_E_NOENT;
     *complete = c->unplaced = rc != SCR_E_NOENT;
     if (c->unplaced)
-        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     TRY(read_summary(q, c, complete, dset, err));
     return scr_prefix_rank2file_read(q->env, q->prefix, c->id, list, err);
 }
@@ -590,7 +590,7 @@ out:
     scr_hash_delete(flush);
     return rc == SCR_OK || rc == SCR_E_CORRUPT || rc == SCR_E_VERSION
                ? SCR_OK
-               : scr_fail(err, rc, 0, "%s", why.text);
+               : scr_err_take(err, rc, &why);
 }
 
 /* What was found of it says why it is not taken, else its place in the order. */

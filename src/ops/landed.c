@@ -86,7 +86,7 @@ out:
     free(src);
     return why.code == SCR_OK || is_damaged(why.code)
                ? rc
-               : scr_fail(err, why.code, 0, "%s", why.text);
+               : scr_err_take(err, why.code, &why);
 }
 
 /* Files that cannot be unpacked here stay, with their records: a build with the library
@@ -268,7 +268,7 @@ static int read_list(struct landed *l, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_prefix_rank2file_read(m->env, m->p, m->id, &l->files, &why);
     if (rc == SCR_E_IO || rc == SCR_E_NOMEM)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     if (rc != SCR_OK)
         scr_rank2file_fini(&l->files);
     return SCR_OK;
@@ -287,7 +287,7 @@ static int remove_spent(struct landed *l, struct scr_err *err)
         if (rc == SCR_OK)
             rc = scr_file_remove(l->m.env->sys, e->name, err);
         else
-            rc = rc == SCR_E_OUTSIDE ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
+            rc = rc == SCR_E_OUTSIDE ? SCR_OK : scr_err_take(err, rc, &why);
     }
     return rc;
 }

@@ -62,7 +62,7 @@ int scr_move_file(struct scr_move *m, const char *from, const char *to,
     if (rc == SCR_OK)
         return rc;
     if (why.sys != EXDEV) /* a directory may be a link to another file system */
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     TRY(copy(m, from, to, err));
     return scr_file_remove(m->env->sys, from, err);
 }
@@ -80,8 +80,7 @@ int scr_move_look(const struct scr_move *m, const char *path,
     int rc = scr_file_stat(m->env->sys, path, &st, &why);
     if (rc == SCR_E_NOENT || why.sys == ENOTDIR)
         return SCR_E_NOENT;
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    TRY(scr_err_take(err, rc, &why));
     int same = S_ISREG(st.st_mode) &&
                (is == NULL || !is->has_size || is->size == (uint64_t)st.st_size);
     return same ? SCR_OK : SCR_E_MISSING;
@@ -118,7 +117,7 @@ static int take(struct scr_move *m, const char *from, const char *to,
     if (rc == SCR_OK)
         return scr_move_file(m, from, to, err);
     if (rc != SCR_E_OUTSIDE)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     TRY(scr_move_make_dir(m, to, err));
     return copy(m, from, to, err);
 }

@@ -176,7 +176,7 @@ static int sweep_listed(struct scr_sweep *s, const int *lists, size_t n,
         struct scr_err why = SCR_ERR_INIT;
         int one = scr_paths_add(s->env, s->p, lists[i], &paths, &why);
         if (one == SCR_E_NOMEM || one == SCR_E_IO)
-            TRY_OUT(scr_fail(err, one, 0, "%s", why.text));
+            TRY_OUT(scr_err_take(err, one, &why));
     }
     TRY_OUT(scr_sweep_paths(s, &paths, err));
 out:
@@ -228,8 +228,7 @@ static int sweep_dir_records(const struct scr_env *env, const char *dir,
         free(path);
     }
     scr_names_free(names, n);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_NOENT ? SCR_OK : rc, &why);
 }
 
 int scr_sweep_records(const struct scr_env *env, const struct scr_prefix *p,

@@ -639,6 +639,6 @@ int scr_transferd_run(const struct scr_env *env, const struct scr_transferd_opts
     }
     daemon_fini(&d);
     if (rc == SCR_OK && o->once && d.failed.code != SCR_OK)
-        rc = scr_fail(err, d.failed.code, 0, "%s", d.failed.text);
+        rc = scr_err_take(err, d.failed.code, &d.failed);
     return rc;
 }

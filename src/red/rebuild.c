@@ -45,7 +45,7 @@ static void warn(const struct rebuild *r, struct scr_err *why)
 {
     scr_log(r->env->log, SCR_LOG_WARN, "%s: counts as lost", why->text);
     if (scr_err_may_pass(why->code))
-        scr_fail(r->passing, why->code, 0, "%s", why->text);
+        scr_err_take(r->passing, why->code, why);
     scr_err_clear(why);
 }
 
@@ -80,7 +80,7 @@ static int load_header(struct rebuild *r, int i, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     int rc = read_header(r, i, &why);
     if (rc == SCR_E_NOMEM)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     if (rc != SCR_OK) {
         warn(r, &why);
         return SCR_OK;
@@ -212,7 +212,7 @@ static int check_data(const struct rebuild *r, struct part *p, struct scr_err *e
         struct scr_err why = SCR_ERR_INIT;
         int rc = check_file(r, p, f, &why);
         if (rc == SCR_E_NOMEM)
-            return scr_fail(err, rc, 0, "%s", why.text);
+            return scr_err_take(err, rc, &why);
         p->good[f] = rc == SCR_OK;
         if (rc != SCR_OK) {
             p->have &= ~SCR_HAVE_DATA;
@@ -233,7 +233,7 @@ static int check_parity(const struct rebuild *r, int i, struct scr_err *err)
         check_bytes(r, r->set->red[i], p->header_bytes, scr_geom_parity_bytes(&r->g, i),
                     c->has_chunk_crc ? &c->chunk_crc : NULL, &why);
     if (rc == SCR_E_NOMEM)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     if (rc == SCR_OK)
         p->have |= SCR_HAVE_PARITY;
     else
@@ -596,6 +596,6 @@ int scr_rebuild_check(const struct scr_env *env, const struct scr_rebuild_set *s
                          .passing = &passing };
     int rc = run(&r, lost, &why);
     if (rc == SCR_E_LOST && passing.code != SCR_OK)
-        return scr_fail(err, passing.code, 0, "%s", passing.text);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, passing.code, &passing);
+    return scr_err_take(err, rc, &why);
 }

@@ -515,7 +515,7 @@ int scr_survey_dataset(const struct scr_survey *s, int id, struct scr_survey_dat
     if (rc == SCR_OK)
         return SCR_OK;
     scr_survey_dataset_fini(d);
-    return scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 /* --- states --- */
@@ -546,7 +546,7 @@ static int judge_set(const struct scr_survey *s, const struct scr_survey_set *se
                                           .dir = (const char *const *)set->dir };
     int rc = scr_rebuild_check(&quiet, &left, with_crc, lost, &why);
     if (rc == SCR_E_NOMEM)
-        return scr_fail(reason, rc, 0, "%s", why.text);
+        return scr_err_take(reason, rc, &why);
     for (int i = 0; i < set->n; i++)
         nlost += lost[i] != 0;
     *state = rc == SCR_OK ? (nlost > 0 ? SCR_SURVEY_MENDABLE : SCR_SURVEY_WHOLE)
@@ -558,7 +558,7 @@ static int judge_set(const struct scr_survey *s, const struct scr_survey_set *se
         scr_fail(reason, SCR_E_LOST, 0, "%d of the %d members of set %d are here%s",
                  here, set->n, set->id, of_others(s));
     else if (*state == SCR_SURVEY_LOST || *state == SCR_SURVEY_KEPT)
-        scr_fail(reason, rc, 0, "%s", why.text);
+        scr_err_take(reason, rc, &why);
     else if (*state == SCR_SURVEY_MENDABLE)
         scr_fail(reason, SCR_E_MISSING, 0,
                  "%d of the %d members of set %d can be rebuilt by %s", nlost, set->n,
@@ -592,10 +592,9 @@ int scr_survey_judge(const struct scr_survey *s, const struct scr_survey_dataset
         scr_fail(&of_set[0], SCR_E_LOST, 0, "%d of %d ranks are here%s", d->here,
                  d->ranks, of_others(s));
     }
-    if (rc != SCR_OK)
-        return scr_fail(reason, rc, 0, "%s", of_set[1].text);
+    TRY(scr_err_take(reason, rc, &of_set[1]));
     if (of_set[0].code != SCR_OK)
-        scr_fail(reason, of_set[0].code, 0, "%s", of_set[0].text);
+        scr_err_take(reason, of_set[0].code, &of_set[0]);
     return SCR_OK;
 }
 

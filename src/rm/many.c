@@ -102,7 +102,7 @@ static int start_task(struct scr_many_task *t, struct scr_err *err)
     int started = scr_proc_start(&spec, &t->pid, &why);
     t->begun = scr_now_mono();
     if (started != SCR_OK && is_scarce(why.sys))
-        TRY_OUT(scr_fail(err, started, 0, "%s", why.text));
+        TRY_OUT(scr_err_take(err, started, &why));
     else if (started != SCR_OK) {
         t->end = SCR_MANY_FAILED;
         scr_str_append(&t->text[1], why.text);
@@ -124,7 +124,7 @@ static int start_some(struct many *m, size_t width, struct scr_err *err)
         int rc = start_task(&m->task[m->next], &why);
         m->scarce = rc != SCR_OK;
         if (rc != SCR_OK)
-            return m->running > 0 ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
+            return m->running > 0 ? SCR_OK : scr_err_take(err, rc, &why);
         m->running += is_running(&m->task[m->next++]) ? 1 : 0;
     }
     return SCR_OK;

@@ -248,7 +248,7 @@ static int read_record(const struct scr_env *env, char *path, scr_filemap *map,
     free(path);
     if (rc == SCR_E_NOENT)
         return SCR_OK;
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 int scr_arrival_read(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -289,8 +289,7 @@ int scr_arrival_nodes(const struct scr_env *env, const struct scr_prefix *p, int
             (*node)[(*n)++] = record_node(names[i]);
     scr_names_free(names, all);
     free(dir);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_NOENT ? SCR_OK : rc, &why);
 }
 
 int scr_arrival_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -453,7 +452,7 @@ static int adopt_one(const struct scr_env *env, const struct scr_prefix *p, int 
     *done = *done && rc != SCR_E_CANCELLED;
     if (rc == SCR_OK || rc == SCR_E_NOENT || rc == SCR_E_CANCELLED)
         return SCR_OK;
-    return scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, int *n,
@@ -500,7 +499,7 @@ int scr_arrival_look(const struct scr_env *env, const struct scr_prefix *p, int 
     if (rc == SCR_OK || rc == SCR_E_NOENT)
         return SCR_OK;
     *arrived = 0;
-    return scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 /* As complete() does it on disk. */

@@ -90,8 +90,8 @@ int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
     rc = scr_dir_make_private(env->sys, base, rel, PRIVATE, &why);
     if (rc == SCR_E_NOENT)
         rc = make_with_base(env, base, rel, err);
-    else if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "%s", why.text);
+    else
+        scr_err_take(err, rc, &why);
     free(rel);
     return rc;
 }

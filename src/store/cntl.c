@@ -137,7 +137,7 @@ static int set_aside(const struct scr_env *env, const struct scr_cntl *c,
         *aside = free_name(env, path, err);
         rc = *aside ? scr_file_rename(env->sys, path, *aside, err) : SCR_E_EXIST;
     } else if (rc != SCR_E_NOENT) {
-        scr_fail(err, rc, 0, "%s", why.text);
+        scr_err_take(err, rc, &why);
     }
     free(path);
     return rc == SCR_E_NOENT ? SCR_OK : rc;
@@ -204,7 +204,7 @@ static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
         return keep_newer(env, c, name, why.text, err);
     /* Not read is not damaged: it must not be replaced as if it named nothing. */
     if (rc != SCR_OK && rc != SCR_E_NOENT && rc != SCR_E_CORRUPT && rc != SCR_E_VERSION)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     if (rc != SCR_OK && rc != SCR_E_NOENT)
         return skip(env, how, why.text, "the files it names are taken as lost", err);
     return SCR_OK;
@@ -405,8 +405,7 @@ static int journal_mend(const struct scr_env *env, const struct scr_cntl *c,
     int rc = scr_file_load(env->sys, c->jnl_path, JOURNAL_MAX, &buf, &n, &why);
     if (rc == SCR_E_NOENT)
         return SCR_OK;
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    TRY(scr_err_take(err, rc, &why));
     scr_journal_decode(buf, n, NULL, &good);
     if (good != n)
         rc = scr_file_replace(env->sys, c->jnl_path, buf, good,

@@ -34,8 +34,7 @@ static int read_marks(struct owners *o, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_prefix_state_read(o->env, o->p, "flush.scr", o->flush, &why);
-    return rc == SCR_OK || rc == SCR_E_CORRUPT ? SCR_OK
-                                               : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_CORRUPT ? SCR_OK : rc, &why);
 }
 
 static int read_owners(struct owners *o, struct scr_err *err)
@@ -114,8 +113,7 @@ int scr_deletion_hold(const struct scr_env *env, const struct scr_prefix *p,
     int rc = path ? scr_lock_share(env->sys, path, PATIENCE_MS, lock, &why)
                   : scr_no_memory(&why);
     free(path);
-    return rc == SCR_OK || rc == SCR_E_FULL ? SCR_OK
-                                            : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_FULL ? SCR_OK : rc, &why);
 }
 
 /* A look would not see it: the lock is shared. */
@@ -246,7 +244,7 @@ static int begin(const struct scr_env *env, const struct scr_prefix *p, int id,
         rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);
         rc = rc == SCR_E_FULL && is_full ? SCR_OK : rc;
     }
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, int id,

@@ -36,8 +36,7 @@ int scr_dset_ids(const struct scr_env *env, const char *dir, int **ids, size_t *
     int rc = scr_dir_list(env->sys, dir, &names, &nnames, &why);
     if (rc == SCR_E_NOENT)
         return SCR_OK;
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    TRY(scr_err_take(err, rc, &why));
     *ids = scr_calloc(nnames, sizeof **ids);
     for (size_t i = 0; *ids != NULL && i < nnames; i++) {
         int id = scr_dset_id(names[i]);

@@ -243,7 +243,7 @@ int scr_identity_read(const struct scr_env *env, const struct scr_prefix *p,
                 why.text);
     if (rc == SCR_OK || rc == SCR_E_NOENT || rc == SCR_E_CORRUPT)
         return SCR_OK;
-    return scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 int scr_identity_make(const struct scr_env *env, const struct scr_prefix *p,

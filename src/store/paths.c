@@ -40,8 +40,8 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
     int ok = 1, rc = scr_prefix_rank2file_read(env, p, id, &files, &none);
     if (rc == SCR_E_NOENT && files.ranks == 0)
         rc = SCR_OK;
-    else if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "%s", none.text);
+    else
+        scr_err_take(err, rc, &none);
     for (size_t i = 0; i < files.n; i++)
         for (SCR_EACH(const struct scr_listed, f, &files.of[i]->files))
             ok = ok && add_stored(&real, paths, f);
@@ -152,7 +152,7 @@ int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p,
         struct scr_err why = SCR_ERR_INIT;
         int common = 0, one = lists_one(env, p, ids[i], of->paths, &common, &why);
         if (one == SCR_E_NOMEM || one == SCR_E_IO)
-            rc = scr_fail(err, one, 0, "%s", why.text);
+            rc = scr_err_take(err, one, &why);
         if (one == SCR_E_VERSION && scr_index_is_complete(index, ids[i]))
             *newer = ids[i];
         if (common)
@@ -171,7 +171,7 @@ static int may_list(const struct scr_env *env, const struct scr_prefix *p, int o
     struct scr_err why = SCR_ERR_INIT;
     int rc = lists_one(env, p, other, paths, meets, &why);
     if (rc == SCR_E_NOMEM || rc == SCR_E_IO)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     *meets = *meets || rc != SCR_OK;
     return SCR_OK;
 }

@@ -59,7 +59,7 @@ static int summary_read(const struct scr_env *env, const char *dir, struct summa
     }
     if (rc != SCR_OK) {
         summary_fini(s);
-        scr_fail(err, rc, 0, "%s", why.text);
+        scr_err_take(err, rc, &why);
     }
     free(path);
     return rc;
@@ -115,7 +115,7 @@ static int old_dir(const struct scr_env *env, const struct scr_prefix *p, int id
     int rc = scr_prefix_index_read(env, p, &index, &why);
     *dir = NULL;
     if (rc != SCR_OK)
-        rc = scr_err_may_pass(rc) ? scr_fail(err, rc, 0, "%s", why.text) : SCR_E_NOENT;
+        rc = scr_err_may_pass(rc) ? scr_err_take(err, rc, &why) : SCR_E_NOENT;
     else if (scr_index_get(&index, id, &e, NULL) != SCR_OK || e.dir == NULL ||
              !scr_path_is_safe(e.dir))
         rc = SCR_E_NOENT;
@@ -161,9 +161,9 @@ int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *
         if (old == SCR_OK)
             return old;
         if (scr_err_may_pass(old))
-            return scr_fail(err, old, 0, "%s", old_why.text);
+            return scr_err_take(err, old, &old_why);
     }
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 /* The summary to edit: an unreadable summary is replaced, a newer one is not. */
@@ -180,7 +180,7 @@ static int summary_base(const struct scr_env *env, const char *dir, scr_hash **h
     *h = s.h;
     s.h = NULL;
     summary_fini(&s);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix *p,
@@ -315,7 +315,7 @@ static int from_summary(const struct walk *w, struct scr_err *err)
     if (rc == SCR_OK)
         take_summary(w->out, &s);
     else if (why.code != SCR_OK)
-        scr_fail(err, rc, 0, "%s", why.text);
+        scr_err_take(err, rc, &why);
     else
         scr_fail(err, rc, 0, "%s/rank2file: %s", dir, scr_err_meaning(rc));
     summary_fini(&s);
@@ -331,8 +331,8 @@ int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix
     int rc = walk_tree(&w, "", SCR_RANK2FILE_LEVELS, &why);
     if (rc == SCR_E_NOENT && files->ranks == 0)
         rc = from_summary(&w, err);
-    else if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "%s", why.text);
+    else
+        scr_err_take(err, rc, &why);
     return rc == SCR_OK && !scr_rank2file_ok(files) ? scr_no_memory(err) : rc;
 }
 

@@ -173,7 +173,7 @@ static int rebuild_add(struct txn *t, int id, struct scr_err *err)
     /* A summary that cannot be read now may be good: better no index than one without
      * it. */
     if (rc == SCR_E_IO)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     scr_log(
         f->env->log, SCR_LOG_WARN,
         "%s; to put dataset %d back into the index: scr_index --prefix %s --build %d",
@@ -215,7 +215,7 @@ static int load_old(struct txn *t, struct scr_err *err)
     if (rc == SCR_E_NOMEM)
         return scr_no_memory(err);
     if (rc == SCR_E_IO)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     if (rc != SCR_OK || t->index.version != 1) {
         scr_index_fini(&t->index);
         scr_txn_forget(f);
@@ -269,7 +269,7 @@ static int load_mended(struct txn *t, struct scr_err *err)
     if (rc == SCR_OK)
         return SCR_OK;
     if (rc != SCR_E_CORRUPT)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     int gone = f->bytes == NULL; /* nothing to keep aside */
     if ((!gone && (rc = scr_txn_keep_aside(f, why.text, err)) != SCR_OK) ||
         (rc = rebuild(t, err)) != SCR_OK || (rc = txn_write(t, &id, err)) != SCR_OK)
@@ -287,7 +287,7 @@ static int load_repaired(struct txn *t, struct scr_err *err)
     if (rc == SCR_OK)
         return rc;
     if (rc != SCR_E_CORRUPT)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     scr_log(t->file.env->log, SCR_LOG_WARN,
             "%s: using the dataset directories instead; to rebuild it: scr_index "
             "--prefix %s --adopt",
@@ -334,7 +334,7 @@ int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
     int rc = scr_prefix_index_peek(env, p, index, &why);
     if (rc == SCR_E_CORRUPT)
         return read_mended(env, p, index, err);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 int scr_prefix_index_look(const struct scr_env *env, const struct scr_prefix *p,

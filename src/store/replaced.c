@@ -67,8 +67,7 @@ static int find_records(const struct look *l, int id, struct records *r,
     }
     scr_names_free(names, n);
     free(dir);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_NOENT ? SCR_OK : rc, &why);
 }
 
 /* --- whose its paths are --- */

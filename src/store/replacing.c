@@ -142,7 +142,7 @@ static int check_file(struct replacing *r, const char *waits, const char *place,
         is = look(r, place, f, &why);
     if (is > 0)
         return SCR_OK;
-    return is < 0 ? scr_fail(err, SCR_E_IO, 0, "%s", why.text)
+    return is < 0 ? scr_err_take(err, SCR_E_IO, &why)
                   : scr_fail(err, SCR_E_MISSING, 0, "dataset %d: %s is gone", r->id,
                              waits);
 }
@@ -153,8 +153,7 @@ static int add_paths(const struct replacing *r, int id, struct scr_table *paths,
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_paths_add(r->env, r->p, id, paths, &why);
-    return rc == SCR_OK || !scr_err_may_pass(rc) ? SCR_OK
-                                                 : scr_fail(err, rc, 0, "%s", why.text);
+    return rc == SCR_OK || !scr_err_may_pass(rc) ? SCR_OK : scr_err_take(err, rc, &why);
 }
 
 /* A file that a newer dataset wrote to one of the paths, complete or not, may have the
@@ -216,8 +215,7 @@ static int place_file(struct replacing *r, const char *waits, const char *place,
     struct scr_err why = SCR_ERR_INIT;
     (void)f;
     int rc = scr_file_rename(r->env->sys, waits, place, &why);
-    return rc == SCR_OK || why.sys == ENOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return rc == SCR_OK || why.sys == ENOENT ? SCR_OK : scr_err_take(err, rc, &why);
 }
 
 static int record(const struct replacing *r, struct scr_err *err)

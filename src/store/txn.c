@@ -101,8 +101,7 @@ int scr_txn_read(struct scr_txn *s, const char *path, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_file_load(s->env->sys, path, STATE_MAX, &s->bytes, &s->nbytes, &why);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_NOENT ? SCR_OK : rc, &why);
 }
 
 static int load(struct scr_txn *s, struct scr_err *err)
@@ -126,7 +125,7 @@ int scr_txn_load(struct scr_txn *s, struct scr_err *err)
         scr_err_clear(&why);
         rc = load(s, &why);
     }
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 int scr_txn_write(struct scr_txn *s, struct scr_err *err)

@@ -112,7 +112,7 @@ static int read_plan(struct scr_wanted *w, const struct scr_env *env,
     if (rc == SCR_OK)
         rc = demote_once(w, env, p, plan, &why);
     scr_hash_delete(plan);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc, &why);
 }
 
 /* The remembered state is from before the reading: if another plan came in between, the

@@ -106,8 +106,7 @@ static int watch(const struct scr_sys *sys, const char *dir, struct watch *w,
     int rc = scr_daemon_look(sys, dir, &who, &why);
     if (rc != SCR_OK && now - w->since < w->patience)
         return SCR_OK;
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    TRY(scr_err_take(err, rc, &why));
     if (!who.held)
         return scr_fail(err, SCR_E_MISSING, 0, "the transfer process in %s has died",
                         dir);

@@ -301,7 +301,7 @@ static int run_batch(struct scr_xfer *x, const struct scr_sys *sys, struct batch
     if (landed > 0 && rc2 == SCR_OK)
         rc2 = tell_landed(x, b, &why);
     if (rc == SCR_OK && rc2 != SCR_OK)
-        rc = scr_fail(err, rc2, 0, "%s", why.text);
+        rc = scr_err_take(err, rc2, &why);
     return rc;
 }
 

@@ -31,7 +31,7 @@ static int try_round(const struct scr_sys *sys, const struct scr_slots *slots,
         rc = try_one(sys, slots->dir, *next, slot, &why);
         *next = (*next + 1) % slots->width;
         if (rc != SCR_OK && rc != SCR_E_LOCKED)
-            scr_fail(err, rc, 0, "%s", why.text);
+            scr_err_take(err, rc, &why);
     }
     return rc;
 }

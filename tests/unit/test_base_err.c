@@ -48,6 +48,19 @@ static void the_first_cause_wins(void **state)
     scr_err_clear(NULL);
 }
 
+static void an_error_is_taken_with_its_text(void **state)
+{
+    (void)state;
+    struct scr_err err = SCR_ERR_INIT, why = SCR_ERR_INIT;
+    (void)scr_fail(&why, SCR_E_NOENT, 0, "open %s", "100%s");
+    assert_int_equal(scr_err_take(&err, SCR_OK, &why), SCR_OK);
+    assert_int_equal(err.code, SCR_OK);
+    assert_int_equal(scr_err_take(&err, SCR_E_MISSING, &why), SCR_E_MISSING);
+    assert_int_equal(err.code, SCR_E_MISSING);
+    assert_string_equal(err.text, "open 100%s");
+    assert_int_equal(scr_err_take(NULL, SCR_E_IO, &why), SCR_E_IO);
+}
+
 static void a_long_path_is_cut_and_the_cause_kept(void **state)
 {
     (void)state;
@@ -171,6 +184,7 @@ int main(void)
         cmocka_unit_test(fail_fills_code_errno_and_text),
         cmocka_unit_test(errno_refines_an_io_error_only),
         cmocka_unit_test(the_first_cause_wins),
+        cmocka_unit_test(an_error_is_taken_with_its_text),
         cmocka_unit_test(a_long_path_is_cut_and_the_cause_kept),
         cmocka_unit_test(an_error_is_one_line),
         cmocka_unit_test(control_characters_of_the_second_set_are_masked),

@@ -328,7 +328,7 @@ static int judge(struct course *c, const struct drill_run *last, struct scr_err 
     if (rc == SCR_E_NOENT)
         c->round.wrong = "the restarted run wrote no result";
     else if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     else if (!same)
         c->round.wrong = "the result differs from that of the undisturbed run";
     return SCR_OK;
@@ -451,7 +451,7 @@ static int one_round(struct course *c, struct scr_err *err)
     if (rc == SCR_E_LOCKED) /* as from watch_run */
         c->round.wrong = "a run did not end in time";
     else if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_err_take(err, rc, &why);
     print_round(c);
     scr_drill_tally_add(&c->tally, &c->round);
     return end_round(c, err);

@@ -181,8 +181,7 @@ static int forget_pids(const struct scr_sys *sys, const struct drill *d,
         free(path);
     }
     node_files_free(&f);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
+    return scr_err_take(err, rc == SCR_E_NOENT ? SCR_OK : rc, &why);
 }
 
 /* Removes the data lost with nodes: their directories under both bases. */

@@ -219,8 +219,7 @@ static int move_own(struct dist *d, const char *rel, const scr_meta *meta,
         scr_err_clear(&why);
         rc = scr_copy_file(d->env->sys, &job, &got, &why);
     }
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    TRY(scr_err_take(err, rc, &why));
     TRY(scr_table_add(&d->safe, rel) != NULL ? SCR_OK : scr_no_memory(err));
     return scr_holdings_enter(&d->h, rel, meta, err);
 }

@@ -156,7 +156,7 @@ static int copy_file(struct fetch *f, const char *path, const struct scr_listed 
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete",
                       job.src);
     if (rc == SCR_OK && (rc = scr_copy_file(f->at.env->sys, &job, got, &why)) != SCR_OK)
-        rc = scr_fail(err, dataset_code(f, job.src, rc), 0, "%s", why.text);
+        rc = scr_err_take(err, dataset_code(f, job.src, rc), &why);
     free(src);
     return rc;
 }
@@ -205,8 +205,7 @@ static int read_summary(const struct fetch *f, scr_hash *dset, struct scr_err *e
                                      &why);
     if (rc == SCR_E_NOENT)
         rc = SCR_E_MISSING;
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    TRY(scr_err_take(err, rc, &why));
     if (!complete)
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "dataset %d: its summary says incomplete", f->at.id);

@@ -391,8 +391,7 @@ static int settle_all(const struct scr_flush_async *a, int rc,
     if (rc == SCR_OK)
         return rc;
     int done = a->rank == 0 && a->d.created > 0 && has_no_plan(a) && is_entered(a);
-    return scr_or_all(a->at.world, done) ? SCR_OK
-                                         : scr_fail(err, rc, 0, "%s", why->text);
+    return scr_or_all(a->at.world, done) ? SCR_OK : scr_err_take(err, rc, why);
 }
 
 /* All has arrived: the dataset is complete, or becomes so here. A missing plan may also
@@ -407,8 +406,7 @@ static int complete(const struct scr_flush_async *a, struct scr_err *err)
     }
     if (gone && is_entered(a))
         return SCR_OK; /* what failed was another dataset's */
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    TRY(scr_err_take(err, rc, &why));
     return scr_fail(err, SCR_E_MISSING, 0,
                     gone ? "flush of dataset %d: another job or a command cancelled it"
                          : "flush of dataset %d: its records are gone",

@@ -74,7 +74,7 @@ static int judge(const struct lists *l, size_t i, int rc, const struct scr_err *
     int ignored = l->of.spare ? damaged || newer
                               : rc == SCR_E_MISSING && has_no_list(l, l->of.ids[i]);
     if (!ignored)
-        return scr_fail(err, rc, 0, "%s", why->text);
+        return scr_err_take(err, rc, why);
     if (l->of.state == NULL)
         return SCR_OK;
     if (newer) /* whatever else is wrong with its parts */

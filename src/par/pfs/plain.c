@@ -39,7 +39,7 @@ static int check_packed(const struct scr_env *env, const struct scr_copy *job, i
     struct scr_copied got;
     int rc = deep ? scr_copy_check(env->sys, job, &got, &why)
                   : scr_verify_file(env, job->src, job->stored_size, NULL, &why);
-    return rc == SCR_OK ? rc : scr_fail(err, fault_code(rc), 0, "%s", why.text);
+    return rc == SCR_OK ? rc : scr_err_take(err, fault_code(rc), &why);
 }
 
 int scr_plain_check(const struct scr_env *env, const struct scr_prefix *p,
@@ -72,7 +72,7 @@ int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id
     /* Another process may have been here before. */
     if (rc == SCR_OK && scr_verify_file(env, path, job.size, job.crc, NULL) != SCR_OK &&
         (rc = scr_copy_file(env->sys, &job, &got, &why)) != SCR_OK)
-        rc = scr_fail(err, fault_code(rc), 0, "%s", why.text);
+        rc = scr_err_take(err, fault_code(rc), &why);
     free(src);
     free(path);
     return rc;

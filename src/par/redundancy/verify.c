@@ -12,7 +12,7 @@ static int verify_kind(const struct scr_env *env, const char *path,
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_file_stat(env->sys, path, &st, &why);
     if (rc != SCR_OK)
-        return scr_fail(err, rc == SCR_E_NOENT ? SCR_E_MISSING : rc, 0, "%s", why.text);
+        return scr_err_take(err, rc == SCR_E_NOENT ? SCR_E_MISSING : rc, &why);
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: not a regular file", path);
     if (size != NULL && *size != (uint64_t)st.st_size)
