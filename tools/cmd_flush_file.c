@@ -125,9 +125,7 @@ static int answer(struct scr_tool *t, const struct scr_args *a, const scr_hash *
                   struct scr_err *err)
 {
     int64_t id = 0, before = 0;
-    int rc = scr_tool_int(t, a, OPT_BEFORE, SCR_AT_LEAST(1), &before, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_tool_int(t, a, OPT_BEFORE, SCR_AT_LEAST(1), &before, err));
     if (a->opt[OPT_LIST_OUTPUT] != NULL)
         return list(t, h, "OUTPUT", 0, 0, err);
     if (a->opt[OPT_LIST_CKPT] != NULL)
@@ -137,8 +135,8 @@ static int answer(struct scr_tool *t, const struct scr_args *a, const scr_hash *
         if (a->opt[opt] == NULL)
             continue;
         if (opts[opt].metavar != NULL)
-            rc = scr_tool_int(t, a, opt, SCR_AT_LEAST(1), &id, err);
-        return rc == SCR_OK ? questions[i].tell(t, h, (int)id) : rc;
+            TRY(scr_tool_int(t, a, opt, SCR_AT_LEAST(1), &id, err));
+        return questions[i].tell(t, h, (int)id);
     }
     return scr_tool_usage(t, err, "nothing to report: give --latest, --need-flush, …");
 }

@@ -285,11 +285,9 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     struct change c;
     struct scr_err first = SCR_ERR_INIT;
-    int rc = read_change(t, a, &c, err);
-    if (rc == SCR_OK)
-        rc = check_options(t, a, err);
-    if (rc != SCR_OK)
-        return rc;
+    int rc = SCR_OK;
+    TRY(read_change(t, a, &c, err));
+    TRY(check_options(t, a, err));
     const char *prefix = a->opt[OPT_PREFIX] ? a->opt[OPT_PREFIX] : a->operand[0];
     if (a->noperands <= 1)
         return halt_one(t, a, &c, prefix, err);
@@ -301,7 +299,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
             first = why;
         else if (one != SCR_OK)
             scr_log(&t->log, SCR_LOG_ERROR, "%s", why.text);
-        rc = rc == SCR_OK ? one : rc;
+        rc = scr_first(rc, one);
     }
     return scr_err_take(err, rc, &first);
 }

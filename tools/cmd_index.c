@@ -679,19 +679,20 @@ static int delete_named(struct scr_tool *t, const struct scr_args *a,
                         struct scr_err *err)
 {
     const char *text = a->opt[OPT_DELETE];
-    int *ids = NULL, rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
+    int *ids = NULL, rc;
     size_t n = 0;
-    if (rc == SCR_OK && (rc = scr_tool_check_data(t, err)) == SCR_OK)
-        (void)scr_tool_adopt(t);
+    TRY(scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
+    TRY(scr_tool_check_data(t, err));
+    (void)scr_tool_adopt(t);
     /* A name goes before a number: nothing else than what was named is deleted. */
-    if (rc == SCR_OK)
-        rc = list_named(t, text, &ids, &n, err);
-    if (rc == SCR_OK && n == 0)
-        rc = find_numbered(t, text, &ids, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK && a->opt[OPT_FORCE] == NULL; i++)
-        rc = may_delete(t, ids[i], err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = delete_one(t, ids[i], a->opt[OPT_FORCE] != NULL, err);
+    TRY_OUT(list_named(t, text, &ids, &n, err));
+    if (n == 0)
+        TRY_OUT(find_numbered(t, text, &ids, &n, err));
+    for (size_t i = 0; i < n && a->opt[OPT_FORCE] == NULL; i++)
+        TRY_OUT(may_delete(t, ids[i], err));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(delete_one(t, ids[i], a->opt[OPT_FORCE] != NULL, err));
+out:
     free(ids);
     return rc;
 }
@@ -761,29 +762,26 @@ static const struct {
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
-    int adds = a->opt[OPT_ADD] != NULL || a->opt[OPT_BUILD] != NULL, done = 0, rc;
-    if ((rc = scr_tool_exclusive(t, a, err, actions + adds)) != SCR_OK ||
-        (rc = check_use(t, a, err)) != SCR_OK)
-        return rc;
+    int adds = a->opt[OPT_ADD] != NULL || a->opt[OPT_BUILD] != NULL, done = 0;
+    TRY(scr_tool_exclusive(t, a, err, actions + adds));
+    TRY(check_use(t, a, err));
     if (a->opt[OPT_ADD_DIRECTORY] != NULL)
         return add_directory(t, a, err);
     if (a->opt[OPT_EXTRACT] != NULL)
         return extract(t, a, err);
     if (a->opt[OPT_DELETE] != NULL)
         return delete_named(t, a, err);
-    if ((rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) != SCR_OK)
-        return rc;
-    for (size_t i = 0; i < sizeof handlers / sizeof handlers[0] && rc == SCR_OK; i++) {
+    TRY(scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
+    for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
         const char *value = a->opt[handlers[i].opt];
         if (value == NULL)
             continue;
-        if ((rc = scr_tool_check_data(t, err)) != SCR_OK)
-            return rc;
+        TRY(scr_tool_check_data(t, err));
         if (!done++ && handlers[i].opt != OPT_ADOPT)
             (void)scr_tool_adopt(t);
-        rc = handlers[i].run(t, value, err);
+        TRY(handlers[i].run(t, value, err));
     }
-    return done ? rc : list(t, a, err);
+    return done ? SCR_OK : list(t, a, err);
 }
 
 const struct scr_cmd scr_cmd_index = {

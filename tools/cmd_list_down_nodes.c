@@ -126,11 +126,9 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct job job;
     struct scr_downs down = SCR_DOWNS_INIT;
     int64_t secs = -1;
-    int rc = scr_tool_int(t, a, OPT_SECS, SCR_AT_LEAST(0), &secs, err);
-    if (rc == SCR_OK)
-        rc = scr_job_launcher(t, a, OPT_LAUNCHER, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_tool_int(t, a, OPT_SECS, SCR_AT_LEAST(0), &secs, err));
+    TRY(scr_job_launcher(t, a, OPT_LAUNCHER, err));
+    int rc;
     TRY_OUT(scr_job_open(t, a->opt[OPT_PREFIX], &job, err));
     TRY_OUT(list(t, a, &job, &down, err));
     if (a->opt[OPT_LOG] != NULL && down.nodes.n > 0)

@@ -135,11 +135,10 @@ static int take_times(struct scr_tool *t, const struct scr_args *a, struct scr_e
                       char *stamp, size_t n, struct scr_err *err)
 {
     double start = -1;
-    int rc = take_seconds(t, a, OPT_START, &start, err);
-    if (rc == SCR_OK)
-        rc = take_seconds(t, a, OPT_SECS, &e->secs, err);
-    if (rc != SCR_OK || start < 0)
-        return rc;
+    TRY(take_seconds(t, a, OPT_START, &start, err));
+    TRY(take_seconds(t, a, OPT_SECS, &e->secs, err));
+    if (start < 0)
+        return SCR_OK;
     double at = start + (e->secs > 0 ? e->secs : 0);
     struct timespec when = { .tv_sec = (time_t)at };
     when.tv_nsec = (long)((at - (double)when.tv_sec) * 1e9);
@@ -166,12 +165,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     struct scr_event e = SCR_EVENT_INIT;
     char stamp[48];
-    int rc;
     take_texts(a, &e);
-    if ((rc = take_type(t, a->opt[OPT_TYPE], &e, err)) != SCR_OK ||
-        (rc = take_numbers(t, a, &e, err)) != SCR_OK ||
-        (rc = take_times(t, a, &e, stamp, sizeof stamp, err)) != SCR_OK)
-        return rc;
+    TRY(take_type(t, a->opt[OPT_TYPE], &e, err));
+    TRY(take_numbers(t, a, &e, err));
+    TRY(take_times(t, a, &e, stamp, sizeof stamp, err));
     return record(t, a->opt[OPT_PREFIX], &e, err);
 }
 

@@ -360,20 +360,20 @@ static int is_enabled(struct postrun *p, int *enabled, struct scr_err *err)
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct postrun p = { .t = t, .a = a };
-    int enabled = 0, rc;
-    if ((rc = scr_job_launcher(t, a, OPT_LAUNCHER, err)) == SCR_OK &&
-        (rc = scr_tool_hosts(t, a, OPT_JOBSET, NULL, err)) == SCR_OK &&
-        (rc = scr_tool_hosts(t, a, OPT_DOWN, NULL, err)) == SCR_OK &&
-        (rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) == SCR_OK)
-        rc = is_enabled(&p, &enabled, err);
-    if (rc != SCR_OK || !enabled)
-        return rc;
+    int enabled = 0;
+    TRY(scr_job_launcher(t, a, OPT_LAUNCHER, err));
+    TRY(scr_tool_hosts(t, a, OPT_JOBSET, NULL, err));
+    TRY(scr_tool_hosts(t, a, OPT_DOWN, NULL, err));
+    TRY(scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
+    TRY(is_enabled(&p, &enabled, err));
+    if (!enabled)
+        return SCR_OK;
     if (a->opt[OPT_DRY_RUN] == NULL) {
         adopt(t);
         sweep(t);
     }
     p.flush = scr_hash_new();
-    rc = p.flush ? save_all(&p, err) : scr_no_memory(err);
+    int rc = p.flush ? save_all(&p, err) : scr_no_memory(err);
     if (p.is_open)
         scr_scavenge_close(&p.s);
     scr_lost_output_fini(&p.lost_output);

@@ -102,11 +102,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     const char *prefix = a->opt[OPT_TO] ? a->opt[OPT_TO] : a->opt[OPT_PREFIX];
     int64_t id = 0;
-    int there = 0, rc;
-    if ((rc = check_use(t, a, &id, err)) != SCR_OK ||
-        (rc = scr_tool_prefix(t, prefix, 1, err)) != SCR_OK ||
-        (rc = is_there(t, (int)id, &there, err)) != SCR_OK)
-        return rc;
+    int there = 0;
+    TRY(check_use(t, a, &id, err));
+    TRY(scr_tool_prefix(t, prefix, 1, err));
+    TRY(is_there(t, (int)id, &there, err));
     if (!there)
         return scavenge(t, a, (int)id, err);
     scr_tool_print_line(t, "dataset %d: is complete in %s", (int)id, t->prefix.path);

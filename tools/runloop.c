@@ -361,17 +361,18 @@ static int goes_on(struct runloop *l, int *go, struct scr_err *err)
 static int loop(struct runloop *l, struct scr_err *err)
 {
     int go = 1, halted = 0;
-    int rc = is_halted(l, &halted, err);
+    TRY(is_halted(l, &halted, err));
     if (halted)
         l->status = 0; /* as was asked for */
-    while (rc == SCR_OK && go && !halted) {
-        if ((rc = find_down(l, err)) != SCR_OK ||
-            (rc = has_nodes(l, &go, err)) != SCR_OK || !go)
+    while (go && !halted) {
+        TRY(find_down(l, err));
+        TRY(has_nodes(l, &go, err));
+        if (!go)
             break;
-        if ((rc = run_once(l, err)) == SCR_OK)
-            rc = goes_on(l, &go, err);
+        TRY(run_once(l, err));
+        TRY(goes_on(l, &go, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* --- before and after --- */
@@ -450,13 +451,12 @@ static int check_programs(struct runloop *l, struct scr_err *err)
 static int open_loop(struct runloop *l, const char *launcher, const char *const *args,
                      struct scr_err *err)
 {
-    int rc;
-    if ((rc = scr_job_open(l->t, NULL, &l->job, err)) != SCR_OK ||
-        (rc = scr_launcher_open(&l->job.rm, launcher, &l->launcher, err)) != SCR_OK ||
-        (rc = scr_commands_take(&l->launcher, args, &l->commands, err)) != SCR_OK ||
-        (rc = set_line(l, NULL, err)) != SCR_OK ||
-        (rc = find_nodes(l, err)) != SCR_OK || (rc = check_programs(l, err)) != SCR_OK)
-        return rc;
+    TRY(scr_job_open(l->t, NULL, &l->job, err));
+    TRY(scr_launcher_open(&l->job.rm, launcher, &l->launcher, err));
+    TRY(scr_commands_take(&l->launcher, args, &l->commands, err));
+    TRY(set_line(l, NULL, err));
+    TRY(find_nodes(l, err));
+    TRY(check_programs(l, err));
     TRY(scr_tool_prefix(l->t, l->job.prm.prefix, 1, err));
     TRY(scr_prefix_state_remove(&l->t->env, &l->t->prefix, "nodes.scr", err));
     find_end_time(l);

@@ -193,14 +193,12 @@ int scr_scavenge_open(struct scr_tool *t, const struct scr_scavenge_opts *o,
     *s = (struct scr_scavenge){
         .t = t, .lock = SCR_LOCK_INIT, .cntldir = o->cntldir, .ended = o->ended
     };
-    int rc;
-    if ((rc = take_lock(s, err)) != SCR_OK ||
-        (rc = scr_tool_program(t, &s->program, err)) != SCR_OK ||
-        (rc = scr_tool_params(t, t->prefix.path, &s->prm, err)) != SCR_OK ||
-        (rc = scr_rm_open(&t->env, t->cfg, &s->prm, &s->rm, err)) != SCR_OK ||
-        (rc = take_timeout(s, o->timeout, err)) != SCR_OK ||
-        (rc = take_nodes(s, o, err)) != SCR_OK)
-        return rc;
+    TRY(take_lock(s, err));
+    TRY(scr_tool_program(t, &s->program, err));
+    TRY(scr_tool_params(t, t->prefix.path, &s->prm, err));
+    TRY(scr_rm_open(&t->env, t->cfg, &s->prm, &s->rm, err));
+    TRY(take_timeout(s, o->timeout, err));
+    TRY(take_nodes(s, o, err));
     s->rm.stop = &s->stop;
     return take_reach(s, err);
 }

@@ -216,12 +216,10 @@ static int fill_store(const struct builder *b, const struct line *line,
 {
     struct scr_value flush = { 0 };
     const char *text, *origin;
-    int rc;
-    if ((rc = get_int(b, line, "ENABLED", &s->enabled)) != SCR_OK ||
-        (rc = get_int(b, line, "COUNT", &s->count)) != SCR_OK ||
-        (rc = get_int(b, line, "MKDIR", &s->mkdir)) != SCR_OK ||
-        (rc = get_child(b, line, "FLUSH", &flush, &text, &origin)) != SCR_OK)
-        return rc;
+    TRY(get_int(b, line, "ENABLED", &s->enabled));
+    TRY(get_int(b, line, "COUNT", &s->count));
+    TRY(get_int(b, line, "MKDIR", &s->mkdir));
+    TRY(get_child(b, line, "FLUSH", &flush, &text, &origin));
     s->flush = flush.id;
     return take_group_of_line(b, line, &s->group);
 }
@@ -364,16 +362,14 @@ static int take_scheme_of_line(const struct builder *b, const struct line *line,
 static int fill_red(const struct builder *b, const struct line *line,
                     struct scr_reddesc *r)
 {
-    int rc;
-    if ((rc = get_int(b, line, "INTERVAL", &r->interval)) != SCR_OK ||
-        (rc = get_int(b, line, "OUTPUT", &r->output)) != SCR_OK ||
-        (rc = get_int(b, line, "BYPASS", &r->bypass)) != SCR_OK ||
-        (rc = get_int(b, line, "SET_SIZE", &r->set_size)) != SCR_OK ||
-        (rc = get_int(b, line, "SET_FAILURES", &r->set_failures)) != SCR_OK ||
-        (rc = get_int(b, line, "COUNT", &r->count)) != SCR_OK ||
-        (rc = take_scheme_of_line(b, line, r)) != SCR_OK ||
-        (rc = take_store_of_line(b, line, &r->store)) != SCR_OK)
-        return rc;
+    TRY(get_int(b, line, "INTERVAL", &r->interval));
+    TRY(get_int(b, line, "OUTPUT", &r->output));
+    TRY(get_int(b, line, "BYPASS", &r->bypass));
+    TRY(get_int(b, line, "SET_SIZE", &r->set_size));
+    TRY(get_int(b, line, "SET_FAILURES", &r->set_failures));
+    TRY(get_int(b, line, "COUNT", &r->count));
+    TRY(take_scheme_of_line(b, line, r));
+    TRY(take_store_of_line(b, line, &r->store));
     return take_group_of_line(b, line, &r->group);
 }
 

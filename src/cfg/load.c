@@ -245,14 +245,12 @@ static int read_user_file(const struct scr_env *env, struct scr_cfg *cfg,
 
 int scr_cfg_load(const struct scr_env *env, struct scr_cfg *cfg, struct scr_err *err)
 {
-    int rc;
     scr_hash_unset_all(cfg->source[SCR_CFG_USER]);
     scr_hash_unset_all(cfg->source[SCR_CFG_SYSTEM]);
-    if ((rc = scr_cfg_derive(cfg, err)) != SCR_OK ||
-        (rc = read_system_file(env, cfg, err)) != SCR_OK ||
-        (rc = read_user_file(env, cfg, err)) != SCR_OK ||
-        (rc = scr_cfg_derive_prefix(cfg, err)) != SCR_OK)
-        return rc;
+    TRY(scr_cfg_derive(cfg, err));
+    TRY(read_system_file(env, cfg, err));
+    TRY(read_user_file(env, cfg, err));
+    TRY(scr_cfg_derive_prefix(cfg, err));
     (void)scr_cfg_warn(env, cfg, 0);
     return SCR_OK;
 }

@@ -127,13 +127,9 @@ int scr_rivals_settle_all(struct scr_ctx *ctx, int id, struct scr_rivals *r,
     const struct scr_aside a = aside_of(ctx, id);
     const struct scr_comm *world = &ctx->world;
     /* First what a run that died in the middle left half done. */
-    int rc = scr_agree_all(world, scr_aside_return(&a, err), err);
-    if (rc == SCR_OK)
-        rc = scr_rivals_choose_all(&ctx->env, world, ctx->cache.map, id, &r->created,
-                                   err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_agree_all(world, scr_aside_put(&a, r->created, err), err);
+    TRY(scr_agree_all(world, scr_aside_return(&a, err), err));
+    TRY(scr_rivals_choose_all(&ctx->env, world, ctx->cache.map, id, &r->created, err));
+    int rc = scr_agree_all(world, scr_aside_put(&a, r->created, err), err);
     if (rc == SCR_OK) /* no file is in another's place any more */
         rc = scr_agree_all(world, scr_aside_take(&a, r->created, err), err);
     r->came = scr_filemap_entry(ctx->cache.map, id, world->rank) == NULL;

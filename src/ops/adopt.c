@@ -400,12 +400,12 @@ static int record(struct job *j, struct scr_err *err)
 
 static int adopt(struct job *j, struct scr_err *err)
 {
-    int rc;
-    if ((rc = check_patterns(j->what, err)) != SCR_OK ||
-        (rc = find_dir(j, err)) != SCR_OK || (rc = choose_name(j, err)) != SCR_OK ||
-        (rc = walk(j, "", 0, err)) != SCR_OK || (rc = check_ranks(j, err)) != SCR_OK ||
-        (rc = sum_files(j, err)) != SCR_OK)
-        return rc;
+    TRY(check_patterns(j->what, err));
+    TRY(find_dir(j, err));
+    TRY(choose_name(j, err));
+    TRY(walk(j, "", 0, err));
+    TRY(check_ranks(j, err));
+    TRY(sum_files(j, err));
     return record(j, err);
 }
 

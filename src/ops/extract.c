@@ -69,19 +69,17 @@ static int write_file(struct job *j, const struct scr_copy *job, struct scr_err 
 {
     struct scr_err why = SCR_ERR_INIT;
     struct scr_copied got;
-    int rc = j->what->to == NULL ? check_inside(j, job->dst, err) : SCR_OK;
-    if (rc == SCR_OK)
-        rc = scr_dir_make_parent(j->env->sys, job->dst, DIR_MODE, err);
-    if (rc == SCR_OK && (rc = scr_copy_file(j->env->sys, job, &got, &why)) != SCR_OK)
-        return rc == SCR_E_EXIST ? check_there(j, job, err)
-                                 : scr_err_take(err, rc, &why);
-    if (rc == SCR_OK)
-        rc = scr_dir_sync_parent(j->env->sys, job->dst, err);
-    if (rc == SCR_OK) {
-        j->out->files++;
-        j->out->bytes += got.size;
-    }
-    return rc;
+    if (j->what->to == NULL)
+        TRY(check_inside(j, job->dst, err));
+    TRY(scr_dir_make_parent(j->env->sys, job->dst, DIR_MODE, err));
+    int rc = scr_copy_file(j->env->sys, job, &got, &why);
+    if (rc == SCR_E_EXIST)
+        return check_there(j, job, err);
+    TRY(scr_err_take(err, rc, &why));
+    TRY(scr_dir_sync_parent(j->env->sys, job->dst, err));
+    j->out->files++;
+    j->out->bytes += got.size;
+    return SCR_OK;
 }
 
 static int extract_file(struct job *j, const struct scr_listed *f, struct scr_err *err)

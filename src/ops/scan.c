@@ -71,12 +71,9 @@ static int list(struct scr_scan *s, struct scr_err *err)
 {
     char **names;
     size_t n;
-    int rc = scr_dir_list(s->env->sys, s->dir, &names, &n, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_dir_list(s->env->sys, s->dir, &names, &n, err));
     s->map_rank = scr_calloc(n, sizeof *s->map_rank);
-    if (s->map_rank == NULL)
-        rc = scr_no_memory(err);
+    int rc = s->map_rank ? SCR_OK : scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = take_name(s, names[i], err);
     scr_names_free(names, n);

@@ -535,11 +535,12 @@ static int publish(struct rebuild *r, struct scr_err *err)
 static int rebuild_set(struct rebuild *r, struct scr_err *err)
 {
     int rc, lost;
-    if ((rc = load_headers(r, err)) != SCR_OK ||
-        (rc = make_geometry(r, err)) != SCR_OK ||
-        (rc = check_parts(r, err)) != SCR_OK ||
-        (rc = check_tolerance(r, &lost, err)) != SCR_OK || !lost || r->what != MEND)
-        return rc;
+    TRY(load_headers(r, err));
+    TRY(make_geometry(r, err));
+    TRY(check_parts(r, err));
+    TRY(check_tolerance(r, &lost, err));
+    if (!lost || r->what != MEND)
+        return SCR_OK;
     TRY_OUT(compute(r, err));
     TRY_OUT(publish(r, err));
 out:

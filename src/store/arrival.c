@@ -217,15 +217,13 @@ int scr_arrival_arrived(const struct scr_arrival *a, uint64_t stamp,
     struct scr_str s = SCR_STR_INIT;
     char *all = scr_asprintf(ALL_FILES, (unsigned long long)stamp);
     char *file = record_path(a->p, a->id, "arrived", a->node);
-    int rc = SCR_OK;
+    int rc;
     if (file == NULL || all == NULL || add_record(&s, a->id, a->rank, all) != SCR_OK)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = append(a->env, file, &s, err);
-    if (rc == SCR_OK)
-        rc = scr_file_sync(a->env->sys, file, err);
-    if (rc == SCR_OK)
-        rc = scr_dir_sync_parent(a->env->sys, file, err);
+        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(append(a->env, file, &s, err));
+    TRY_OUT(scr_file_sync(a->env->sys, file, err));
+    TRY_OUT(scr_dir_sync_parent(a->env->sys, file, err));
+out:
     scr_str_free(&s);
     free(file);
     free(all);
@@ -246,9 +244,7 @@ static int read_record(const struct scr_env *env, char *path, scr_filemap *map,
         scr_no_memory(&why);
     free(buf);
     free(path);
-    if (rc == SCR_E_NOENT)
-        return SCR_OK;
-    return scr_err_take(err, rc, &why);
+    return scr_err_take(err, rc == SCR_E_NOENT ? SCR_OK : rc, &why);
 }
 
 int scr_arrival_read(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -429,7 +425,7 @@ static int complete(const struct scr_env *env, const struct scr_prefix *p, int i
         (void)scr_prefix_summary_remove(env, p, id, NULL);
     if (rc == SCR_OK || rc == SCR_E_CANCELLED) {
         int gone = remove_plan(env, p, id, err);
-        rc = gone == SCR_OK ? rc : gone;
+        rc = scr_first(gone, rc);
     }
     for (SCR_HASH_EACH(e, scr_hash_get(plan, "NODE")))
         if (rc == SCR_OK) /* records that stay do no harm */
@@ -469,7 +465,7 @@ int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, in
         int one = adopt_one(env, p, ids[i], &done, rc == SCR_OK ? err : NULL);
         if (done && one == SCR_OK)
             ids[adopted++] = ids[i];
-        rc = rc == SCR_OK ? one : rc;
+        rc = scr_first(rc, one);
     }
     scr_lock_release(env->sys, &lock);
     for (size_t i = 0; i < adopted; i++) {

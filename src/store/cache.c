@@ -74,20 +74,16 @@ static int make_with_base(const struct scr_env *env, const char *base, const cha
 int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
                    const char *base, int is_node_local, struct scr_err *err)
 {
-    int rc;
-    if ((rc = check_component("user name", pl->user, err)) != SCR_OK ||
-        (rc = check_component("job id", pl->jobid, err)) != SCR_OK)
-        return rc;
-    if (pl->vnode != NULL &&
-        (rc = check_component("virtual node", pl->vnode, err)) != SCR_OK)
-        return rc;
-    if (pl->prefix != NULL &&
-        (rc = check_component("prefix identity", pl->prefix, err)) != SCR_OK)
-        return rc;
+    TRY(check_component("user name", pl->user, err));
+    TRY(check_component("job id", pl->jobid, err));
+    if (pl->vnode != NULL)
+        TRY(check_component("virtual node", pl->vnode, err));
+    if (pl->prefix != NULL)
+        TRY(check_component("prefix identity", pl->prefix, err));
     char *rel = place_rel(pl, is_node_local);
     TRY(rel ? SCR_OK : scr_no_memory(err));
     struct scr_err why = SCR_ERR_INIT;
-    rc = scr_dir_make_private(env->sys, base, rel, PRIVATE, &why);
+    int rc = scr_dir_make_private(env->sys, base, rel, PRIVATE, &why);
     if (rc == SCR_E_NOENT)
         rc = make_with_base(env, base, rel, err);
     else

@@ -247,14 +247,13 @@ static int load_absent(struct txn *t, struct scr_err *err)
 static int load(struct txn *t, struct scr_err *err)
 {
     struct scr_txn *f = &t->file;
-    int rc = scr_txn_read(f, f->path, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_txn_read(f, f->path, err));
     if (f->bytes == NULL)
         return load_absent(t, err);
     if (f->nbytes == 0)
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s is empty", f->path);
-    if ((rc = scr_index_unpack(&t->index, f->bytes, f->nbytes, err)) != SCR_OK)
+    int rc = scr_index_unpack(&t->index, f->bytes, f->nbytes, err);
+    if (rc != SCR_OK)
         scr_err_prefix(err, "%s", f->path);
     return rc;
 }
@@ -451,14 +450,11 @@ static int edit_entry(struct scr_index *index, void *arg, int *changed,
 {
     const struct scr_entering *e = arg;
     struct scr_dataset d;
-    int rc = scr_dataset_get(e->dset, &d, err);
-    if (rc == SCR_OK)
-        rc = check_stays(index, e, &d, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_dataset_get(e->dset, &d, err));
+    TRY(check_stays(index, e, &d, err));
     *changed = 1;
-    rc = e->mended ? scr_index_mend(index, e->dset, e->complete, e->when)
-                   : scr_index_add(index, e->dset, e->complete, e->when);
+    int rc = e->mended ? scr_index_mend(index, e->dset, e->complete, e->when)
+                       : scr_index_add(index, e->dset, e->complete, e->when);
     if (rc == SCR_OK && e->goes_on)
         rc = scr_index_advance_current(index, d.id);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", d.id);

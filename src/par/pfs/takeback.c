@@ -97,11 +97,8 @@ static void find_unrecorded(const struct scr_outgoing *f)
 static int look_all(struct scr_outgoing *f, const struct scr_take_back *t, int *some,
                     struct scr_err *err)
 {
-    int rc = scr_outgoing_collect_all(f, t->map, err);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_find_landed_all(f, rc, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_outgoing_collect_all(f, t->map, err));
+    TRY(scr_outgoing_find_landed_all(f, SCR_OK, err));
     struct scr_vote v = { .sum = { 0, 0 } };
     if (!t->for_good)
         find_unrecorded(f);
@@ -109,7 +106,7 @@ static int look_all(struct scr_outgoing *f, const struct scr_take_back *t, int *
         v.sum[0] += (uint64_t)f->file[i].xfer.whole;
         v.sum[1] += !is_there(f, &f->file[i]);
     }
-    rc = scr_vote_all(f->at.world, rc, &v, err);
+    int rc = scr_vote_all(f->at.world, SCR_OK, &v, err);
     *some = v.sum[0] > 0 && v.sum[1] > 0;
     return rc;
 }
