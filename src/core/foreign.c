@@ -96,9 +96,8 @@ static int prepare_file(struct scr_ctx *ctx, const struct scr_listed *f,
 static int check_share(const struct scr_ctx *ctx, const struct scr_rank2file *share,
                        struct scr_err *err)
 {
-    for (size_t i = 0; i < share->n; i++)
-        for (SCR_EACH(struct scr_listed, f, &share->of[i]->files))
-            TRY(scr_plain_check(&ctx->env, &ctx->prefix, f, 1, err));
+    for (SCR_LISTED(f, share))
+        TRY(scr_plain_check(&ctx->env, &ctx->prefix, f, 1, err));
     return SCR_OK;
 }
 

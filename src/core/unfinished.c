@@ -57,9 +57,8 @@ static int check_file(const struct scr_ctx *ctx, const struct scr_listed *f,
 static int check_share(const struct scr_ctx *ctx, const struct scr_rank2file *share,
                        struct counts *c, struct scr_err *err)
 {
-    for (size_t i = 0; i < share->n; i++)
-        for (SCR_EACH(struct scr_listed, f, &share->of[i]->files))
-            TRY(check_file(ctx, f, c, err));
+    for (SCR_LISTED(f, share))
+        TRY(check_file(ctx, f, c, err));
     return SCR_OK;
 }
 

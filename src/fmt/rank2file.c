@@ -52,9 +52,8 @@ size_t scr_rank2file_num_files(const struct scr_rank2file *l)
 uint64_t scr_rank2file_bytes(const struct scr_rank2file *l)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < l->n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &l->of[i]->files))
-            bytes += f->size;
+    for (SCR_LISTED(f, l))
+        bytes += f->size;
     return bytes;
 }
 
@@ -692,16 +691,15 @@ static int check_list(const char *path, const struct scr_rank2file *l,
         (l->n > 0 && (l->of[0]->rank < 0 || l->of[l->n - 1]->rank >= l->ranks)))
         return scr_fail(err, SCR_E_ARG, 0, "write %s: not of the ranks of a run of %d",
                         path, l->ranks);
-    for (size_t i = 0; i < l->n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &l->of[i]->files)) {
-            if (!scr_path_is_safe(f->item.name))
-                return scr_fail(err, SCR_E_OUTSIDE, 0,
-                                "write %s: path outside the prefix directory: %s", path,
-                                f->item.name);
-            if (f->is_packed && !f->has_size)
-                return scr_fail(err, SCR_E_ARG, 0, "write %s: no SIZE of compressed %s",
-                                path, f->item.name);
-        }
+    for (SCR_LISTED(f, l)) {
+        if (!scr_path_is_safe(f->item.name))
+            return scr_fail(err, SCR_E_OUTSIDE, 0,
+                            "write %s: path outside the prefix directory: %s", path,
+                            f->item.name);
+        if (f->is_packed && !f->has_size)
+            return scr_fail(err, SCR_E_ARG, 0, "write %s: no SIZE of compressed %s",
+                            path, f->item.name);
+    }
     return SCR_OK;
 }
 

@@ -59,6 +59,13 @@ struct scr_rank2file {
     int lost; /* something could not be entered */
 };
 
+/* for (SCR_LISTED(f, list)): each file of each rank. Two loops: break ends the rank. */
+#define SCR_LISTED(f, list)                                                            \
+    size_t f##_of = 0;                                                                 \
+    f##_of < (list)->n;                                                                \
+    f##_of++)                                                                          \
+    for (SCR_EACH(struct scr_listed, f, &(list)->of[f##_of]->files)
+
 void scr_rank2file_init(struct scr_rank2file *l, int ranks);
 void scr_rank2file_fini(struct scr_rank2file *l);
 int scr_rank2file_ok(const struct scr_rank2file *l);

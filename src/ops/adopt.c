@@ -275,10 +275,9 @@ static int sum_files(struct job *j, struct scr_err *err)
     int rc = SCR_OK;
     if (j->what->progress != NULL)
         scr_progress_start(j->what->progress, j->what->progress_out, j->total);
-    for (size_t i = 0; i < j->files.n; i++)
-        for (SCR_EACH(struct scr_listed, f, &j->files.of[i]->files))
-            if (rc == SCR_OK)
-                rc = sum_file(j, f, err);
+    for (SCR_LISTED(f, &j->files))
+        if (rc == SCR_OK)
+            rc = sum_file(j, f, err);
     scr_progress_hide(j->what->progress);
     return rc;
 }

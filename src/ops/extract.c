@@ -106,17 +106,16 @@ out:
 /* A file that cannot be read does not stop the others. */
 static void extract_files(struct job *j, const struct scr_rank2file *list)
 {
-    for (size_t i = 0; i < list->n; i++)
-        for (SCR_EACH(struct scr_listed, f, &list->of[i]->files)) {
-            struct scr_err why = SCR_ERR_INIT;
-            int rc = extract_file(j, f, &why);
-            if (rc == SCR_OK)
-                continue;
-            if (j->faults++ == 0)
-                j->first = why;
-            if (rc == SCR_E_FULL || rc == SCR_E_NOMEM)
-                return;
-        }
+    for (SCR_LISTED(f, list)) {
+        struct scr_err why = SCR_ERR_INIT;
+        int rc = extract_file(j, f, &why);
+        if (rc == SCR_OK)
+            continue;
+        if (j->faults++ == 0)
+            j->first = why;
+        if (rc == SCR_E_FULL || rc == SCR_E_NOMEM)
+            return;
+    }
 }
 
 static int tell_faults(const struct job *j, int id, struct scr_err *err)

@@ -78,9 +78,8 @@ static int take_step(struct scr_move *m, const struct scr_listed *f, file_step *
 static int each_file(struct scr_move *m, const struct scr_rank2file *files,
                      file_step *step, struct scr_err *err)
 {
-    for (size_t i = 0; i < files->n; i++)
-        for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
-            TRY(take_step(m, f, step, err));
+    for (SCR_LISTED(f, files))
+        TRY(take_step(m, f, step, err));
     return SCR_OK;
 }
 

@@ -114,9 +114,8 @@ int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
         scr_table_init(&c->files, sizeof(struct scr_listed));
     if (c->asked.size == 0)
         scr_table_init(&c->asked, sizeof(struct asked));
-    for (size_t i = 0; i < files->n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
-            enter(c, f);
+    for (SCR_LISTED(f, files))
+        enter(c, f);
     return scr_table_ok(&c->files) && scr_table_ok(&c->asked) ? SCR_OK
                                                               : scr_no_memory(err);
 }

@@ -24,9 +24,8 @@ int scr_paths_add_listed(const struct scr_env *env, const struct scr_prefix *p,
 {
     struct scr_realdir real = SCR_REALDIR_OF(env, p);
     int ok = 1;
-    for (size_t i = 0; i < files->n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
-            ok = ok && scr_realdir_add(&real, f->item.name, paths);
+    for (SCR_LISTED(f, files))
+        ok = ok && scr_realdir_add(&real, f->item.name, paths);
     scr_realdir_fini(&real);
     return ok;
 }
@@ -42,9 +41,8 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
         rc = SCR_OK;
     else
         scr_err_take(err, rc, &none);
-    for (size_t i = 0; i < files.n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &files.of[i]->files))
-            ok = ok && add_stored(&real, paths, f);
+    for (SCR_LISTED(f, &files))
+        ok = ok && add_stored(&real, paths, f);
     scr_realdir_fini(&real);
     scr_rank2file_fini(&files);
     return rc == SCR_OK && !ok ? scr_no_memory(err) : rc;
@@ -224,9 +222,8 @@ int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
 {
     struct scr_table dirs = SCR_TABLE_OF(struct scr_item);
     int ok = 1;
-    for (size_t i = 0; i < files->n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
-            ok = ok && add_dirs(&dirs, f->item.name);
+    for (SCR_LISTED(f, files))
+        ok = ok && add_dirs(&dirs, f->item.name);
     int rc;
     TRY_OUT(ok ? SCR_OK : scr_no_memory(err));
     for (SCR_EACH(const struct scr_item, d, &dirs))

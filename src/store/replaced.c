@@ -80,15 +80,14 @@ static int add_taken(const struct look *l, int id, struct scr_table *taken,
     struct scr_rank2file files = { 0 };
     struct scr_realdir real = SCR_REALDIR_OF(l->env, l->p);
     int rc = scr_prefix_rank2file_read(l->env, l->p, id, &files, err);
-    for (size_t i = 0; i < files.n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &files.of[i]->files)) {
-            char *stored = scr_listed_stored(f);
-            int ok = stored != NULL && scr_realdir_add(&real, stored, taken) &&
-                     scr_realdir_add(&real, f->item.name, taken);
-            free(stored);
-            if (!ok)
-                rc = scr_no_memory(err);
-        }
+    for (SCR_LISTED(f, &files)) {
+        char *stored = scr_listed_stored(f);
+        int ok = stored != NULL && scr_realdir_add(&real, stored, taken) &&
+                 scr_realdir_add(&real, f->item.name, taken);
+        free(stored);
+        if (!ok)
+            rc = scr_no_memory(err);
+    }
     scr_realdir_fini(&real);
     scr_rank2file_fini(&files);
     return rc;

@@ -94,16 +94,14 @@ static int each_file(struct replacing *r,
                      struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (size_t i = 0; i < r->list.n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &r->list.of[i]->files)) {
-            char *waits = scr_replacing_path(r->p, r->id, f->item.name);
-            char *place = scr_path_join(r->p->path, f->item.name);
-            if (rc == SCR_OK)
-                rc =
-                    waits && place ? step(r, waits, place, f, err) : scr_no_memory(err);
-            free(place);
-            free(waits);
-        }
+    for (SCR_LISTED(f, &r->list)) {
+        char *waits = scr_replacing_path(r->p, r->id, f->item.name);
+        char *place = scr_path_join(r->p->path, f->item.name);
+        if (rc == SCR_OK)
+            rc = waits && place ? step(r, waits, place, f, err) : scr_no_memory(err);
+        free(place);
+        free(waits);
+    }
     return rc;
 }
 

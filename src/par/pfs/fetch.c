@@ -328,11 +328,10 @@ int scr_fetch_in_place_all(const struct scr_prefix_dset *at,
 
 static int check_share(const struct fetch *f, size_t *files, struct scr_err *err)
 {
-    for (size_t i = 0; i < f->list->n; i++)
-        for (SCR_EACH(struct scr_listed, e, &f->list->of[i]->files)) {
-            TRY(verify_there(f, e, 0, err));
-            ++*files;
-        }
+    for (SCR_LISTED(e, f->list)) {
+        TRY(verify_there(f, e, 0, err));
+        ++*files;
+    }
     return SCR_OK;
 }
 

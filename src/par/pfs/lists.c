@@ -99,13 +99,12 @@ static int deal_files(struct lists *l, int id, const struct scr_rank2file *files
                       struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (size_t i = 0; i < files->n; i++)
-        for (SCR_EACH(struct scr_listed, f, &files->of[i]->files)) {
-            char *path = scr_listed_stored(f);
-            if (rc == SCR_OK)
-                rc = path != NULL ? deal(l, id, path, err) : scr_no_memory(err);
-            free(path);
-        }
+    for (SCR_LISTED(f, files)) {
+        char *path = scr_listed_stored(f);
+        if (rc == SCR_OK)
+            rc = path != NULL ? deal(l, id, path, err) : scr_no_memory(err);
+        free(path);
+    }
     return rc;
 }
 
