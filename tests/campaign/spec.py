@@ -104,7 +104,7 @@ class Case:
         if what == "halt":
             self.set_halt(words, status == 255)
         elif what == "index" and "--current" in words and (done or status == 255):
-            self.go_back(name, job)
+            self.go_back(name)
         elif what == "index" and ("--drop" in words or "--remove" in words):
             self.leave(self.named(name), "dropped", done)
         elif what == "index" and "--delete" in words:
@@ -166,8 +166,8 @@ class Case:
             v.stored = v.was_stored = False
         self.gone = self.gone or how
 
-    def go_back(self, name, job):
-        """What is newer is not what a start continues from any more."""
+    def go_back(self, name, job=""):
+        """What is newer is not what a start continues from any more; job: whose cache may have it, too."""
         target = newest([v for v in self.named(name) if v.was_stored or job in v.seen])
         for v in self.versions:
             if target is None or is_older(target, v):
