@@ -263,7 +263,11 @@ int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p
         int later = is_made_later(&e->dset, d);
         if (!e->complete || (e->id <= d->id && !later))
             continue;
-        TRY_OUT(lists_one(env, p, e->id, paths, &common, err));
+        struct scr_err why = SCR_ERR_INIT;
+        int one = lists_one(env, p, e->id, paths, &common, &why);
+        /* A damaged list of a smaller number lists nothing, as in scr_paths_shared. */
+        if (!later || one == SCR_E_NOMEM || one == SCR_E_IO)
+            TRY_OUT(scr_err_take(err, one, &why));
         if (common) {
             *by = e->id;
             rc = fail_written_over(&e->dset, later, err);

@@ -304,6 +304,15 @@ for later in "" later; do
     saved 7
 done
 
+# of such a dataset a damaged list keeps nothing from being saved
+clean
+job 7 XOR 3 3
+cli_cache "$tmp/base" user other 6 XOR 3 3 "$p" later || exit 99
+SCR_JOB_ID=other scr_postrun >"$out" || fail "the other one is not saved"
+echo damaged >p/.scr/scr.dataset.6/rank2file
+run scr_postrun
+has 0 "dataset 7 (ckpt.7): complete in"
+
 # --- no node is left; no space; no permission; killed ---
 clean
 job 7 XOR 3 3
