@@ -570,7 +570,7 @@ class Case:
     def owner(self, id, entry):
         """A run that knew nothing of another one may have given its number and name again."""
         some = [v for v in self.versions if v.id == id and v.name == entry.name and v.job == entry.job and v.began]
-        return next((v for v in some[:-1] if not self.reader.wrong_file(v)), some[-1] if some else None)
+        return next((v for v in reversed(some) if not self.reader.wrong_file(v)), some[-1] if some else None)
 
     def look(self, after):
         """Every byte of what is complete now, and what is not any more. A deletion without room takes the summary alone."""
