@@ -341,7 +341,7 @@ static void look_at_rank(struct tally *y, const struct scr_survey *s,
     }
     *files += (uint64_t)listed;
     if (listed < e->expected)
-        scr_faults_add(f, "rank %d: %d of its %d file%s are named", e->rank, listed,
+        scr_faults_add(f, "rank %d: names %d of its %d file%s", e->rank, listed,
                        e->expected, scr_plural(e->expected));
 }
 

@@ -186,9 +186,9 @@ int scr_shared_read(const struct scr_ctx *ctx, const char *cache, int id, int ra
 /* --- start --- */
 
 /* What a run that died began under this number, on a node that was not of the run which
- * then made the dataset of the store. Its files go, but for those of the same names. */
-static int drop_begun(struct scr_ctx *ctx, int id, int rank, const scr_filemap *store,
-                      struct scr_err *err)
+ * then made the dataset of the store. Its files go, but for those of the same names;
+ * one that cannot be removed goes with the dataset. */
+static void drop_begun(struct scr_ctx *ctx, int id, int rank, const scr_filemap *store)
 {
     struct scr_dataset was, is;
     scr_filemap *map = ctx->cache.map;
@@ -196,12 +196,14 @@ static int drop_begun(struct scr_ctx *ctx, int id, int rank, const scr_filemap *
         scr_dataset_get(scr_filemap_get_dataset(store, id, rank), &is, NULL) !=
             SCR_OK ||
         scr_dataset_is_same(&was, &is))
-        return SCR_OK;
-    for (SCR_FILES(f, map, id, rank))
-        if (scr_filemap_get_meta(store, id, rank, f->item.name) == NULL)
-            TRY(scr_file_remove(ctx->env.sys, f->item.name, err));
+        return;
+    for (SCR_FILES(f, map, id, rank)) {
+        struct scr_err why = SCR_ERR_INIT;
+        if (scr_filemap_get_meta(store, id, rank, f->item.name) == NULL &&
+            scr_file_remove(ctx->env.sys, f->item.name, &why) != SCR_OK)
+            scr_log(&ctx->local_log, SCR_LOG_WARN, "%s", why.text);
+    }
     scr_filemap_remove_rank_by_dataset(map, id, rank);
-    return SCR_OK;
 }
 
 /* The entry of a rank, unless a control directory had it. *changed: it came. */
@@ -218,7 +220,7 @@ static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
     TRY_OUT(path && one ? SCR_OK : scr_no_memory(err));
     rc = scr_filemap_read(ctx->env.sys, path, one, &why);
     if (rc == SCR_OK) {
-        TRY_OUT(drop_begun(ctx, id, rank, one, err));
+        drop_begun(ctx, id, rank, one);
         rc = scr_filemap_take(ctx->cache.map, one);
         *changed = 1;
     } else if (rc != SCR_E_NOMEM) {

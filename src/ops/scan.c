@@ -290,7 +290,7 @@ static int enter_map(struct scr_scan *s, scr_filemap *map, int rank,
     if (expected < 0)
         scr_faults_add(f, "rank %d: the number of its files is not recorded", rank);
     else if (listed < expected)
-        scr_faults_add(f, "rank %d: %d of its %d file%s were recovered", rank, listed,
+        scr_faults_add(f, "rank %d: recovered %d of its %d file%s", rank, listed,
                        expected, scr_plural(expected));
     /* Also one without files: that wrote nothing, but is not missing. */
     struct scr_rank_files *r = scr_rank2file_add_rank(&s->fresh, rank);
