@@ -185,25 +185,30 @@ out:
 
 enum bytes { NO_BYTES, ALL_BYTES };
 
-/* A new file with the permissions of another, and its bytes; *fd stays open. */
+/* A new file with the bytes of another, whose permissions are in *st: who may not write
+ * to that may still have it open. *fd stays open. */
 static int copy_open(const char *from, const char *to, enum bytes bytes, int *fd,
-                     struct scr_err *err)
+                     struct stat *st, struct scr_err *err)
 {
     int in = -1;
-    struct stat st;
     *fd = -1;
     int rc;
     TRY_OUT(scr_open(sys, from, O_RDONLY, 0, &in, err));
-    if (sys->fstat(in, &st) != 0)
+    if (sys->fstat(in, st) != 0)
         TRY_OUT(scr_fail(err, SCR_E_IO, errno, "stat %s", from));
     TRY_OUT(scr_open(sys, to, O_RDWR | O_CREAT | O_TRUNC, 0600, fd, err));
-    if (sys->fchmod(*fd, st.st_mode & 07777) != 0)
-        TRY_OUT(scr_fail(err, SCR_E_IO, errno, "chmod %s", to));
     if (bytes == ALL_BYTES)
         TRY_OUT(scr_ip_copy_fd(in, *fd, to, err));
 out:
     scr_close(sys, &in, from, NULL);
     return rc;
+}
+
+static int permit(int fd, const struct stat *st, const char *name, struct scr_err *err)
+{
+    if (sys->fchmod(fd, st->st_mode & 07777) != 0)
+        return scr_fail(err, SCR_E_IO, errno, "chmod %s", name);
+    return SCR_OK;
 }
 
 static int close_copy(int rc, int *fd, const char *to, struct scr_err *err)
@@ -217,10 +222,14 @@ static int close_copy(int rc, int *fd, const char *to, struct scr_err *err)
 int scr_ip_link(const char *from, const char *to, struct scr_err *err)
 {
     int fd;
+    struct stat st;
     scr_file_remove(sys, to, NULL);
     if (sys->linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0)
         return SCR_OK;
-    return close_copy(copy_open(from, to, ALL_BYTES, &fd, err), &fd, to, err);
+    int rc = copy_open(from, to, ALL_BYTES, &fd, &st, err);
+    if (rc == SCR_OK)
+        rc = permit(fd, &st, to, err);
+    return close_copy(rc, &fd, to, err);
 }
 
 /* --- descriptors that follow their file --- */
@@ -285,9 +294,10 @@ static int exchange(const struct move *m, const char *name, struct scr_err *err)
     return SCR_OK;
 }
 
-/* Descriptors that write to f continue where `to` is open, at the same offset. All
- * steps that can fail come before the first exchange. */
-static int hand_over(struct scr_ip_file *f, int to, struct scr_err *err)
+/* Descriptors that write to f continue where `to` is open, at the same offset, and it
+ * gets its permissions. All steps that can fail come before the first exchange. */
+static int hand_over(struct scr_ip_file *f, int to, const struct stat *st,
+                     struct scr_err *err)
 {
     struct move *move = scr_calloc((size_t)f->nopen + 1, sizeof *move);
     int n = 0, rc = move ? SCR_OK : scr_no_memory(err);
@@ -297,6 +307,8 @@ static int hand_over(struct scr_ip_file *f, int to, struct scr_err *err)
         move[n] = (struct move){ fd, -1 };
         rc = prepare(move, &move[n++], to, f->path, err);
     }
+    if (rc == SCR_OK)
+        rc = permit(to, st, f->path, err);
     for (int i = 0; i < n && rc == SCR_OK; i++)
         rc = exchange(&move[i], f->path, err);
     for (int i = 0; i < n; i++)
@@ -310,9 +322,10 @@ static int copy_over(struct scr_ip_file *f, const char *from, const char *to,
                      enum bytes bytes, struct scr_err *err)
 {
     int fd;
-    int rc = copy_open(from, to, bytes, &fd, err);
+    struct stat st;
+    int rc = copy_open(from, to, bytes, &fd, &st, err);
     if (rc == SCR_OK)
-        rc = hand_over(f, fd, err);
+        rc = hand_over(f, fd, &st, err);
     return close_copy(rc, &fd, to, err);
 }
 

@@ -301,19 +301,23 @@ static void by_mmap(const char *name, const char *buf, int rank)
     shut(fd, name);
 }
 
-/* Through descriptors that were open before the name matched, or while it does not. */
+/* Through descriptors that were open before the name matched, or while it does not;
+ * also of a file that may not be opened for writing any more. */
 static void by_late_rename(const char *name, const char *buf, int rank)
 {
     char other[NAME];
     int fd = create(name_of(other, "late", 0, rank)), second = dup(fd);
     put(fd, buf, 100, other);
     is(rename(other, name) == 0, "rename", other);
+    is(fchmod(fd, 0444) == 0, "fchmod", name);
     put(second, buf + 100, 100, name);
     is(rename(name, other) == 0, "rename", name);
     put(fd, buf + 200, 100, other);
     put(second, buf + 300, HALF - 300, other);
     shut(fd, other);
+    is(fchmod(second, 0644) == 0, "fchmod", other);
     fd = open(other, O_WRONLY | O_APPEND);
+    is(fchmod(fd, 0444) == 0, "fchmod", other);
     is(rename(other, name) == 0, "rename back", other);
     put(fd, buf + HALF, HALF, name);
     shut(fd, name);
