@@ -891,7 +891,8 @@ int scr_ip_rename(const char *from, const char *to, int *rc)
     char *full = checkpoint_path(to, &number);
     struct scr_ip_file *f = old ? find(old) : NULL;
     int have = f && f->place && is_there(f->place);
-    int ours = have || (full && sys->fstatat(AT_FDCWD, from, &st, nofollow) == 0 &&
+    int moves = full && (old == NULL || strcmp(old, full) != 0);
+    int ours = have || (moves && sys->fstatat(AT_FDCWD, from, &st, nofollow) == 0 &&
                         !S_ISDIR(st.st_mode));
     if (ours)
         *rc = rename_any(f, from, to, full, number, &err);

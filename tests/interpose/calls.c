@@ -542,6 +542,7 @@ static void without_stage(int rank)
     fill(buf, 9, rank);
     int first = create(name_of(name, "state", 9, rank));
     put(first, buf, HALF, name);
+    is(rename(name, name) == 0, "rename to itself", name);
     barriers(4);
     int second = open(name, O_WRONLY | O_APPEND);
     put(first, buf + HALF, 200, name);

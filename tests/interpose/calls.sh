@@ -40,6 +40,7 @@ fresh starved
 SCR_FLUSH=0 SCR_INTERPOSE_PATTERN='state.%d.*' good "$1" --starved
 says "without a stage"
 says "without a collective call of all processes"
+says_not "becomes"
 ok "files that are not staged"
 
 export NO_LINKS_NOTE=$work/no_links
