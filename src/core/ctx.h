@@ -96,8 +96,10 @@ struct scr_ctx {
     int ckpt_id; /* number of the last complete checkpoint, survives restarts */
 
     struct scr_output out;
-    pthread_mutex_t opens; /* for out.routed and out.refused, while SCR_Route_file and
-                            * an MPI_File_open of another thread are under way */
+    pthread_mutex_t opens; /* for out.routed, out.refused and opens_id, while SCR and an
+                            * MPI_File_open of another thread work */
+    int opens_id; /* the dataset that lacks a file if an open is refused, and the list
+                   * that may be looked at; 0: none */
     struct scr_sizes sizes;
     int told_bare;  /* that the cache is empty while a checkpoint is written */
     int sees_opens; /* scr_check_open_all is asked by all ranks, or by none; before

@@ -97,6 +97,13 @@ int scr_output_lacks(struct scr_ctx *ctx, const struct scr_err *why)
     return first;
 }
 
+void scr_output_heed_opens(struct scr_ctx *ctx, int id)
+{
+    (void)pthread_mutex_lock(&ctx->opens);
+    ctx->opens_id = id;
+    (void)pthread_mutex_unlock(&ctx->opens);
+}
+
 int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     char more[40] = "";

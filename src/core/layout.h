@@ -7,6 +7,9 @@
 
 /* The open dataset lacks a file for this reason. 1: it is the first that is noted. */
 int scr_output_lacks(struct scr_ctx *ctx, const struct scr_err *why);
+/* From now on an open by MPI that is refused is held against this dataset, 0: against
+ * none. An open that began before is held against none then. */
+void scr_output_heed_opens(struct scr_ctx *ctx, int id);
 /* Whether the open dataset may be completed: what the application and Route_file said.
  */
 int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err);

@@ -317,6 +317,7 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
     SCR_EVENT(ctx, .event = ctx->out.is_ckpt ? "CHECKPOINT_START" : "OUTPUT_START",
               .dset = ctx->out.id, .name = ctx->out.name);
     ctx->state = SCR_STATE_OUTPUT;
+    scr_output_heed_opens(ctx, ctx->out.id);
     return SCR_OK;
 }
 
@@ -570,6 +571,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     int bypass = ctx->out.bypass, may_go = 0;
     ctx->out.write = scr_now_mono() - ctx->out.start;
+    scr_output_heed_opens(ctx, 0);
     scr_async_pause(ctx);
     if (!bypass)
         catch_up_all(ctx);

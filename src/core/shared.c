@@ -162,19 +162,32 @@ static int is_asked_all(const struct scr_ctx *ctx, MPI_Comm comm, struct scr_com
     return !inter && c->size > 1 && is_of_this_run(ctx, comm);
 }
 
-static int refuse_open(struct scr_ctx *ctx, int place, int nranks, const char *path,
-                       struct scr_err *err)
+/* 0: no dataset is written, or it is being completed. */
+static int written_now(struct scr_ctx *ctx)
+{
+    (void)pthread_mutex_lock(&ctx->opens);
+    int id = ctx->opens_id;
+    (void)pthread_mutex_unlock(&ctx->opens);
+    return id;
+}
+
+/* id: the dataset that was written when the ranks asked each other; it may have ended,
+ * and the next one have begun, since then. */
+static int refuse_open(struct scr_ctx *ctx, int id, int place, int nranks,
+                       const char *path, struct scr_err *err)
 {
     char ranks[32];
     snprintf(ranks, sizeof ranks, "%d in MPI_File_open", nranks);
     (void)pthread_mutex_lock(&ctx->opens);
-    const char *dest = dest_of(&ctx->out, path);
+    int counts = id > 0 && id == ctx->opens_id;
+    const char *dest = counts ? dest_of(&ctx->out, path) : NULL;
     const char *name = dest != NULL ? dest : path;
     int rc = place == ctx->descs.nstores
                  ? scr_bypass_refuse_paths(name, err)
                  : refuse_file(&ctx->descs.store[place], name, "", ranks, err);
+    if (counts && ctx->out.refused.code == SCR_OK)
+        ctx->out.refused = *err;
     (void)pthread_mutex_unlock(&ctx->opens);
-    (void)scr_output_lacks(ctx, err);
     return rc;
 }
 
@@ -189,11 +202,12 @@ int scr_check_open_all(struct scr_ctx *ctx, MPI_Comm comm, const char *path,
     const char *text = without_kind(path != NULL ? path : "");
     int64_t crc = scr_crc32(0, text, strlen(text));
     int place = place_of(ctx, text), writes = ctx->state == SCR_STATE_OUTPUT;
+    int id = written_now(ctx);
     int64_t least[] = { -place, crc, -crc, -writes };
     scr_mins_all(&c, least, 4);
     if (least[0] > 0 || least[1] == -least[2] || least[3] == 0)
         return SCR_OK;
-    return refuse_open(ctx, (int)-least[0], c.size, text, err);
+    return refuse_open(ctx, id, (int)-least[0], c.size, text, err);
 }
 
 /* --- restart --- */
