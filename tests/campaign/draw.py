@@ -17,7 +17,8 @@ CHANGES = {"SCR_FLUSH": "0123", "SCR_FLUSH_ASYNC": "01", "SCR_PREFIX_SIZE": "012
 
 
 class Draw:
-    def __init__(self, seed):
+    def __init__(self, seed, ensembles=True):
+        self.ensembles = ensembles
         self.rng, self.power = random.Random(seed), random.Random(f"{seed} power")
         self.both = random.Random(f"{seed} ensemble")
         self.lines = []
@@ -121,7 +122,7 @@ class Draw:
 
     def ensemble(self):
         """In place of the run that was drawn last, where there are two cases."""
-        if len(self.cases) < 2 or self.both.random() > 0.25:
+        if not self.ensembles or len(self.cases) < 2 or self.both.random() > 0.25:
             return
         rng, self.rng = self.rng, self.both
         first = self.rng.randrange(1, self.ranks)

@@ -507,7 +507,8 @@ def work(args, jobs):
     for seed, lines in jobs:
         if args.until and time.time() > args.until:
             break
-        lines = lines or Draw(seed).history()
+        # With all ranks of an ensemble killed an mpirun (Open MPI) may wait for itself.
+        lines = lines or Draw(seed, ensembles=not args.mpi).history()
         wrong, history = try_one(args, launcher, lines, seed)
         done, runs = done + 1, runs + history.runs
         counts.update(history.counts)
