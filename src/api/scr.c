@@ -40,8 +40,8 @@ _Static_assert((int)SCR_E_FAILURE == SCR_FAILURE, "one generic failure");
 
 static struct scr_ctx *the_ctx;
 static MPI_Comm the_comm;       /* of the last SCR_Init, the program's */
-static struct scr_err the_last; /* of SCR_Last_error; */
-/* of that, as an MPI_File_open of another thread may be refused meanwhile */
+static struct scr_err the_last; /* of SCR_Last_error */
+/* For the_last: an MPI_File_open of another thread may be refused meanwhile. */
 static pthread_mutex_t the_last_lock = PTHREAD_MUTEX_INITIALIZER;
 static int the_key = MPI_KEYVAL_INVALID; /* on MPI_COMM_SELF while SCR runs */
 
@@ -71,22 +71,30 @@ static enum scr_state state_now(void)
     return the_ctx != NULL ? the_ctx->state : SCR_STATE_NEW;
 }
 
-/* For SCR_Last_error, and the result to print. Collective errors are the same
- * everywhere: where they come from is worth saying. */
-static struct scr_err remember(int rc, const struct scr_err *err)
+/* Collective errors are the same everywhere: where they come from is worth saying. */
+static struct scr_err with_origin(int rc, const struct scr_err *err)
 {
     enum { WHERE = 64 };
     struct scr_err last = SCR_ERR_INIT;
-    if (rc != SCR_OK && err->others > 0 && err->text[0] != '\0')
+    if (rc == SCR_OK)
+        return last;
+    if (err->others > 0 && err->text[0] != '\0')
         scr_fail(&last, rc, 0, "%.*s (rank %d and %d other rank%s)",
                  SCR_ERR_TEXT - WHERE, err->text, err->rank, err->others,
                  err->others > 1 ? "s" : "");
-    else if (rc != SCR_OK && err->rank > 0 && err->text[0] != '\0')
+    else if (err->rank > 0 && err->text[0] != '\0')
         scr_fail(&last, rc, 0, "%.*s (rank %d)", SCR_ERR_TEXT - WHERE, err->text,
                  err->rank);
-    else if (rc != SCR_OK)
+    else
         scr_fail(&last, rc, 0, "%s",
                  err->text[0] != '\0' ? err->text : scr_err_meaning(rc));
+    return last;
+}
+
+/* Keeps it for SCR_Last_error, and gives it, to print. */
+static struct scr_err remember(int rc, const struct scr_err *err)
+{
+    const struct scr_err last = with_origin(rc, err);
     (void)pthread_mutex_lock(&the_last_lock);
     the_last = last;
     (void)pthread_mutex_unlock(&the_last_lock);

@@ -98,8 +98,8 @@ struct scr_ctx {
     struct scr_output out;
     pthread_mutex_t opens; /* for out.routed, out.refused and opens_id, while SCR and an
                             * MPI_File_open of another thread work */
-    int opens_id; /* the dataset that lacks a file if an open is refused, and the list
-                   * that may be looked at; 0: none */
+    int opens_id; /* the dataset that lacks a file if an open is refused, and whose
+                   * out.routed may be read then; 0: none */
     struct scr_sizes sizes;
     int told_bare;  /* that the cache is empty while a checkpoint is written */
     int sees_opens; /* scr_check_open_all is asked by all ranks, or by none; before
